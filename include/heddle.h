@@ -24,9 +24,22 @@ void hd_rt_note(const char *text) __attribute__((weak));
 void hd_rt_target(const char *label) __attribute__((weak));
 void hd_rt_failure(const char *text) __attribute__((weak));
 void hd_rt_symmetric(void) __attribute__((weak));
+void hd_rt_input(void *p, size_t size, const char *name) __attribute__((weak));
+long hd_rt_input_range(long lo, long hi, const char *name) __attribute__((weak));
 
 /* Returns a value from 0 to n-1. Heddle tries all of them. Without Heddle it returns 0. */
 static inline int hd_choose(int n) { return hd_rt_choose ? hd_rt_choose(n) : 0; }
+
+/* An input: `heddle concolic` searches the values that matter, for all schedules. The bytes at p are set; elsewhere they are
+ * zero under Heddle, and left as they are without it. */
+static inline void hd_input(void *p, size_t size, const char *name) {
+  if (hd_rt_input) hd_rt_input(p, size, name);
+}
+
+/* An input between lo and hi, both included. Without Heddle, and where inputs are not searched, it is lo. */
+static inline long hd_input_range(long lo, long hi, const char *name) {
+  return hd_rt_input_range ? hd_rt_input_range(lo, hi, name) : lo;
+}
 
 /* Restricts the search to executions in which c is true. If c is false, the calling thread stops and the execution is
  * not counted; the other threads continue and are still checked. Without Heddle it does nothing. */

@@ -2,11 +2,11 @@
 # check-layers.sh: the folders of src/ may include each other in one direction only.
 #
 #   model <- abi <- explore <- runtime;  base and model <- abi <- trace <- analysis <- report <-
-#   session <- cluster <- cli;  base <- smt, static;  base <- mutate <- cli;
+#   session <- cluster <- cli;  base, abi <- smt <- symbolic <- concolic;  base <- static;  base <- mutate <- cli;
 #   base, model, trace and smt <- predict <- session
 #
 # The folders linked into libheddle_rt.so (model, abi, explore, runtime) must not use base, which allocates and
-# prints; plugin, which is linked into the compilers and the tested program, uses nothing but abi/inline.h and abi/facts.h. An optional argument names another root to check; the tests of this script use it.
+# prints; plugin, which is linked into the compilers and the tested program, uses nothing but headers of abi and tables of model. An optional argument names another root to check; the tests of this script use it.
 set -u
 cd "${1:-$(dirname "$0")/..}" || exit 4
 
@@ -19,15 +19,17 @@ find src -name '*.[chS]' | LC_ALL=C sort | xargs -r awk '
     allow["runtime"] = " abi model explore runtime "
     allow["trace"] = " base model abi trace "
     allow["analysis"] = " base abi model explore trace analysis "
-    allow["smt"] = " base smt "
+    allow["smt"] = " base abi model smt "
+    allow["concolic"] = " base abi model smt symbolic concolic "
+    allow["symbolic"] = " base abi model smt symbolic "
     allow["static"] = " base abi static "
     allow["predict"] = " base abi model trace smt predict "
     allow["report"] = " base abi model explore trace analysis report "
-    allow["session"] = " base abi model explore trace analysis predict static report session "
-    allow["plugin"] = " abi "
-    allow["cluster"] = " base abi model explore trace analysis predict static report session cluster "
+    allow["session"] = " base abi model explore trace analysis predict symbolic concolic static report session "
+    allow["plugin"] = " abi model "
+    allow["cluster"] = " base abi model explore trace analysis predict symbolic concolic static report session cluster "
     allow["mutate"] = " base mutate "
-    allow["cli"] = " base abi model explore trace analysis predict static report session cluster mutate cli "
+    allow["cli"] = " base abi model explore trace analysis predict symbolic concolic static report session cluster mutate cli "
   }
   function complain(why) { printf "%s:%d: %s\n", FILENAME, FNR, why; bad = 1 }
   FNR == 1 {

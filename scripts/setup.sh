@@ -1,14 +1,15 @@
 #!/bin/sh
-# setup.sh: installs missing Debian packages; takes a few milliseconds when none is missing. `setup.sh test` also
-# installs what only the tests need: a browser for the report page, readers of the other output formats, and test
-# frameworks.
+# setup.sh: installs missing Debian packages; takes a few milliseconds when none is missing. `setup.sh build` installs only
+# what the build needs; without a word it adds what developers use; `setup.sh test` also installs what only the tests need: a
+# browser for the report page, readers of the other output formats, and test frameworks.
 #
 # Exit status: 0 everything is installed; 3 something is missing and cannot be installed (prints the list and the
 # command to run).
 set -u
 
-packages="gcc g++ clang libclang-rt-dev clang-format cmake ninja-build pkg-config python3
-  libdw-dev libelf-dev libjansson-dev libxxhash-dev libzstd-dev libcmocka-dev autoconf automake gdb dpkg-dev"
+packages="gcc g++ cmake ninja-build pkg-config python3
+  libdw-dev libelf-dev libjansson-dev libxxhash-dev libzstd-dev libcmocka-dev"
+[ "${1:-}" != build ] && packages="$packages clang libclang-rt-dev clang-format autoconf automake gdb dpkg-dev"
 [ "${1:-}" = test ] && packages="$packages chromium fonts-dejavu-core libxml2-utils groff-base meson zsh valgrind
   python3-jsonschema libgtest-dev catch2 check"
 # Any npm will do: Debian's is installed only if there is none.
@@ -52,10 +53,10 @@ apt() {
 # about the code (src/static). The build works without them, so a compiler that is
 # not Debian's, or a user who may not install anything, is no error.
 optional() {
-  command -v gcc >/dev/null 2>&1 && command -v clang >/dev/null 2>&1 && command -v apt-cache >/dev/null 2>&1 || return
-  gcc=$(gcc -dumpversion)
+  command -v apt-cache >/dev/null 2>&1 || return
+  gcc=$(gcc -dumpversion 2>/dev/null)
   llvm=$(readlink -f "$(command -v clang)" | sed -n 's|.*/llvm-\([0-9]*\)/.*|\1|p')
-  for p in $(absent "gcc-${gcc%%.*}-plugin-dev" ${llvm:+"llvm-$llvm-dev"} openmpi-bin libopenmpi-dev libz3-dev \
+  for p in $(absent ${gcc:+"gcc-${gcc%%.*}-plugin-dev"} ${llvm:+"llvm-$llvm-dev"} openmpi-bin libopenmpi-dev libz3-dev \
     clang-19 llvm-19-dev); do
     apt-cache show "$p" >/dev/null 2>&1 || continue
     if [ "$(id -u)" -ne 0 ]; then $as_root true 2>/dev/null || return; fi

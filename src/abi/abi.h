@@ -12,11 +12,15 @@
 
 #include "abi/control.h"
 #include "abi/shared.h"
+#include "abi/symbolic.h"
 
 #define HD_VERSION "0.1.0"
-#define HD_ABI_VERSION 26
+#define HD_ABI_VERSION 32
 #define HD_CTL_MAGIC 0x31656c6464656848ull /* "Heddle1" */
 #define HD_RUNTIME_SONAME "libheddle_rt.so.1"
+
+/* The exit status of a process whose runtime and supervisor are of different versions. */
+#define HD_DIED_VERSION 96
 
 /* The environment variable that turns control on: "HEDDLE_CTL=<fd>", always this descriptor, so that
  * the length of the environment (and with it every stack address) is the same in every process. */
@@ -41,7 +45,9 @@
 #define HD_SHM_EVENT (4ull << 28)   /* struct hd_event[] of the execution under detail */
 #define HD_SHM_UNDO (16ull << 28)   /* struct hd_undo_log: changes of files to be undone */
 #define HD_SHM_CALLS (20ull << 28)  /* uint64_t[HD_CALLS][]: with `plain`, who called the place of an event */
-#define HD_SHM_SIZE (21ull << 28)   /* more than 5 GiB of address space */
+#define HD_SHM_FRAMES (21ull << 28) /* struct hd_frame_recs: stack frames at a finding under detail */
+#define HD_SHM_BLOCKS (HD_SHM_FRAMES + (1ull << 20)) /* struct hd_block_recs: heap blocks, likewise */
+#define HD_SHM_SIZE HD_SHM_SYMBOLIC_END /* with inputs and expressions: more than 10 GiB of address space */
 
 /* One for the whole search. */
 #define HD_SEARCH_BASE 0x390000000000ull
@@ -58,6 +64,9 @@
 #define HD_FPATH_CAP ((1ull << 28) / sizeof(hd_step))
 #define HD_EVENT_CAP ((12ull << 28) / sizeof(struct hd_event))
 #define HD_UNDO_CAP (4ull << 28)
+_Static_assert(sizeof(struct hd_frame_recs) <= HD_SHM_BLOCKS - HD_SHM_FRAMES &&
+                   sizeof(struct hd_block_recs) <= HD_SHM_FRAMES + (1ull << 28) - HD_SHM_BLOCKS,
+               "frames and blocks fit in the area");
 #define HD_CALLS 8 /* return addresses, the innermost first, 0 after the last one */
 #define HD_CALLS_CAP (1ull << 18)
 #define HD_SEARCH_CAP (HD_SEARCH_INBOX - HD_SEARCH_MEMORY)

@@ -33,11 +33,11 @@ enum hd_aim_search { HD_AIM_GREEDY, HD_AIM_BEST_FIRST };
 #define HD_AIM_COLUMNS 128  /* at most */
 #define HD_AIM_SEQUENCE 256 /* definitions that a refinement puts before the lines, at most */
 
-/* A branch on the way to a line, and the definitions of what its condition depends on. */
+/* A branch on the way to a line or a definition, and the definitions of what its condition depends on. */
 struct hd_aim_branch {
-  uint32_t aim;      /* that line */
+  uint32_t aim;      /* the column of that place */
   uint32_t distance; /* from the branch to it */
-  uint32_t first, n; /* its definitions: columns, in the array at at_definitions */
+  uint32_t first, n; /* what decides it: columns, in the array at at_definitions */
 };
 
 /* At the beginning of the search memory; the arrays follow at `at` bytes from there. A column is a place to go to: first
@@ -76,7 +76,7 @@ struct hd_aim_plan {
   uint32_t sequence[HD_AIM_SEQUENCE];
   uint64_t tried[HD_AIM_COLUMNS / 64]; /* definitions that were before the lines alone */
   uint32_t fresh;                      /* the next execution starts at the beginning */
-  uint32_t fresh_pad;
+  uint32_t alone;                      /* the one that is there is tried alone */
   uint64_t nnodes, nstates;
   uint64_t nodes_before, states_before; /* as of the beginning of the execution */
 };

@@ -7,6 +7,7 @@
 #include "abi/aim.h"
 #include "abi/cover.h"
 #include "abi/finding.h"
+#include "abi/property.h"
 #include "abi/reduced.h"
 #include "abi/wanted.h"
 #include "model/decision.h"
@@ -52,18 +53,18 @@ struct hd_config {
   uint64_t max_executions;  /* 0: no limit */
   uint32_t worker, workers; /* this process is number `worker` of so many */
   uint32_t cluster;         /* the search is shared with other machines: 1 + its rank there; 0: it is not */
-  uint32_t cluster_pad;
-  uint64_t max_length;   /* steps of one execution before it is cut */
-  uint64_t ignore;       /* bit per enum hd_kind: do not stop at and do not report */
-  uint32_t all;          /* go on after a finding */
-  uint32_t detail;       /* record events and full stacks (slow; for replay) */
-  uint32_t callers;      /* with detail: record who called the places, of up to HD_CALLS_CAP events */
-  uint32_t one_phase;    /* spurious wake-ups are not explored when everything else is covered */
-  uint32_t spurious;     /* condition variables may wake spuriously */
-  uint32_t leaks;        /* report leaks at exit */
-  uint32_t thread_leaks; /* report threads running or unjoined at exit */
-  uint32_t exit_status;  /* the expected one; others are findings */
-  uint32_t classes;      /* count happens-before classes and final states (costs memory) */
+  uint32_t served;          /* enum hd_served: of a sampler that several machines share */
+  uint64_t max_length;      /* steps of one execution before it is cut */
+  uint64_t ignore;          /* bit per enum hd_kind: do not stop at and do not report */
+  uint32_t all;             /* go on after a finding */
+  uint32_t detail;          /* record events and full stacks (slow; for replay) */
+  uint32_t callers;         /* with detail: record who called the places, of up to HD_CALLS_CAP events */
+  uint32_t one_phase;       /* spurious wake-ups are not explored when everything else is covered */
+  uint32_t spurious;        /* condition variables may wake spuriously */
+  uint32_t leaks;           /* report leaks at exit */
+  uint32_t thread_leaks;    /* report threads running or unjoined at exit */
+  uint32_t exit_status;     /* the expected one; others are findings */
+  uint32_t classes;         /* count happens-before classes and final states (costs memory) */
   uint32_t
       states; /* enum hd_reduce_by: one that was explored before is not explored again (explore/states.c) */
   uint64_t state_memory; /* bytes for those states */
@@ -74,8 +75,10 @@ struct hd_config {
   uint32_t bound_kind;    /* enum hd_bound: what a systematic search may use only so much of */
   uint32_t bound_iterate; /* 0, 1, 2, ... instead of `bound` */
   uint32_t bound;
-  uint32_t bound_last;       /* of those tried one after the other; 0: no last one */
-  uint32_t timeouts_any;     /* a timed wait may end at any point, not only when nothing else can run */
+  uint32_t bound_last;   /* of those tried one after the other; 0: no last one */
+  uint32_t timeouts_any; /* a timed wait may end at any point, not only when nothing else can run */
+  uint32_t closed;       /* nothing comes from outside the program */
+  uint32_t closed_pad;
   uint64_t replay_len;       /* REPLAY, REDUCE: steps in the path area to follow, then any order */
   uint64_t visible;          /* entries of the visible log that are there from the start */
   struct hd_numbers numbers; /* of threads, known from the start */
@@ -90,7 +93,18 @@ struct hd_config {
    * the search, so that the stacks that are named in it are there. */
   uint32_t ngrown;
   uint64_t grown[HD_MAX_GROWN];
+  uint32_t symbolic; /* enum hd_symbolic_mode */
+  uint32_t symbolic_pad;
   struct hd_aims aims; /* lines to reach */
+  uint32_t property;   /* enum hd_property_kind: the only thing that is searched for completely */
+  uint32_t property_pad;
+};
+
+/* Where numbers of executions come from. */
+enum hd_served {
+  HD_SERVED_NO,
+  HD_SERVED_ALSO, /* whoever finds none waits, until shared.spent: another machine may return some */
+  HD_SERVED_ONLY, /* the same, and there are no others than those that the supervisor gives (shared.span) */
 };
 
 enum hd_run_state { HD_ST_STARTING, HD_ST_RUNNING, HD_ST_DONE, HD_ST_ERROR };
@@ -115,6 +129,7 @@ struct hd_status {
   uint64_t blocked;    /* redundant ones given up */
   uint64_t events;     /* visible operations executed in all */
   uint64_t switches;
+  uint64_t pruned;           /* reversals left out where no data race can follow (explore/property.c) */
   uint64_t symmetric;        /* branches left out for an interchangeable thread's (explore/symmetry.c) */
   struct hd_set alike;       /* threads that were interchangeable with others */
   uint64_t heartbeat;        /* changes while anything happens */

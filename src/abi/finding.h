@@ -61,6 +61,30 @@ struct hd_target {
 
 #define HD_PHASE_PREDICTED UINT32_MAX
 
+/* A stack frame of a thread when a finding was recorded under detail: what local variables are named by. */
+struct hd_frame_rec {
+  uint64_t pc;  /* where the function was: the return address of its last call */
+  uint64_t sp;  /* its stack pointer at calls */
+  uint64_t cfa; /* the canonical frame address: just above its own return address */
+};
+#define HD_FRAMES_CAP 4096
+struct hd_frame_recs {
+  uint64_t n;
+  struct hd_frame_rec v[HD_FRAMES_CAP];
+};
+
+/* A block of the heap, live or freed, at that time: named by where it was allocated. */
+#define HD_BLOCK_PCS 12
+struct hd_block_rec {
+  uint64_t base, size;
+  uint64_t pc[HD_BLOCK_PCS]; /* of the allocation, the innermost first; 0 after the last one */
+};
+#define HD_BLOCKS_CAP 16384
+struct hd_block_recs {
+  uint64_t n;
+  struct hd_block_rec v[HD_BLOCKS_CAP];
+};
+
 struct hd_finding_rec {
   uint32_t kind;
   uint32_t nsites;

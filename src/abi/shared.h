@@ -88,6 +88,12 @@ struct hd_accessed {
   uint64_t changed;                 /* shared.accesses at the last change */
 };
 
+/* Numbers of executions that nobody has begun: next + 1 to end. */
+#define HD_SPANS 4096
+struct hd_span {
+  uint64_t next, end;
+};
+
 struct hd_shared {
   uint64_t magic;
   uint32_t lock;             /* number + 1 of the worker that holds it, 0: free */
@@ -133,6 +139,8 @@ struct hd_shared {
   uint32_t
       slot_of[HD_MAX_WORKERS]; /* the part of a systematic search each worker is at, plus 1; 0: its own */
   struct hd_redo redo[HD_MAX_WORKERS];
+  uint64_t nspans; /* of a sampler: numbers below next_execution that are left; the last one is drawn from */
+  struct hd_span span[HD_SPANS];
 };
 
 /* The bound under which the search is, and what `bound_cut` is when it has left something out under it: the number of

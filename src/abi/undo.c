@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include "abi/abi.h"
@@ -90,6 +92,14 @@ static int unnamed(struct hd_undo_rec *r) {
   return fd < 0 ? 0 : contents(r, fd);
 }
 
+static int attribute(struct hd_undo_rec *r) {
+  const char *name = hd_undo_data(r), *value = name + strlen(name) + 1;
+  size_t n = r->data_len - (size_t)(value - name);
+  if (n)
+    return setxattr(r->path, name, value + 1, n - 1, 0) ? errno : 0; /* one byte says that it was there */
+  return removexattr(r->path, name) && errno != ENODATA ? errno : 0;
+}
+
 static int undo_one(struct hd_undo_rec *r) {
   switch (r->kind) {
     case HD_UNDO_REMOVE:
@@ -99,11 +109,17 @@ static int undo_one(struct hd_undo_rec *r) {
     case HD_UNDO_FOLDER:
       if (mkdir(r->path, 0700) && errno != EEXIST) return errno;
       return meta(r);
+    case HD_UNDO_SOCKET:
+    case HD_UNDO_FIFO:
+      if (mknod(r->path, (r->kind == HD_UNDO_FIFO ? S_IFIFO : S_IFSOCK) | 0600, 0) && errno != EEXIST)
+        return errno;
+      return meta(r);
     case HD_UNDO_LINK: return symlink(hd_undo_data(r), r->path) && errno != EEXIST ? errno : 0;
     case HD_UNDO_RENAME: return rename(hd_undo_data(r), r->path) ? errno : 0;
     case HD_UNDO_SWAP:
       return renameat2(AT_FDCWD, hd_undo_data(r), AT_FDCWD, r->path, RENAME_EXCHANGE) ? errno : 0;
     case HD_UNDO_META: return meta(r);
+    case HD_UNDO_ATTRIBUTE: return attribute(r);
     case HD_UNDO_UNNAMED: return unnamed(r);
     default: return EINVAL;
   }

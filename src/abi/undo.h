@@ -12,11 +12,14 @@ enum hd_undo_kind {
   HD_UNDO_REMOVE = 1, /* a file, folder or link was created */
   HD_UNDO_FILE,       /* the contents of a regular file */
   HD_UNDO_FOLDER,
-  HD_UNDO_LINK,    /* a symbolic link; the contents are its target */
-  HD_UNDO_RENAME,  /* the contents are its new name */
-  HD_UNDO_SWAP,    /* two names were exchanged */
-  HD_UNDO_META,    /* mode, owner and times */
-  HD_UNDO_UNNAMED, /* the contents of an unlinked file, by descriptor; gone with the process */
+  HD_UNDO_LINK,   /* a symbolic link; the contents are its target */
+  HD_UNDO_RENAME, /* the contents are its new name */
+  HD_UNDO_SWAP,   /* two names were exchanged */
+  HD_UNDO_META,   /* mode, owner and times */
+  HD_UNDO_SOCKET, /* the name of a socket, or of a FIFO; nobody listens there */
+  HD_UNDO_FIFO,
+  HD_UNDO_ATTRIBUTE, /* an extended attribute; the contents are its name, and its value if it had one */
+  HD_UNDO_UNNAMED,   /* the contents of an unlinked file, by descriptor; gone with the process */
 };
 
 struct hd_undo_rec {

@@ -55,6 +55,8 @@ struct hd_wanted_order {
   uint32_t failure; /* so many at the end are the failure itself */
   uint32_t trials;  /* executions that keep to it, each with another continuation */
   uint32_t swaps;   /* every second one exchanges the last two */
+  uint32_t outcome; /* of the last event, plus 1; 0: as in the table of events */
+  uint32_t unused;
   /* The tested process: */
   uint64_t first; /* number of the first execution that does; 0: none yet */
   uint32_t tried;

@@ -45,6 +45,22 @@ struct hd_pairs {
 void hd_analysis_pairs(const struct hd_event *ev, size_t n, const uint8_t *mark,
                        const struct hd_pending *pending, size_t npending, struct hd_pairs *out);
 
+/* ---- why it failed ---- */
+
+#define HD_WHY_NONE 255
+
+/* The step of a thread that fails: its events from..at-1. `object`: what it waits for, or 0. */
+struct hd_failing {
+  unsigned thread;
+  size_t from, at;
+  uint64_t object;
+};
+/* For each event how far it is from the failing steps: 0 for their own reads and for writes that came between a read and
+ * its use, 1 for the writers of those values, and so on; HD_WHY_NONE: no influence is known. `line`: the source line of
+ * each event as a number, 0: unknown. The caller frees. */
+uint8_t *hd_analysis_why(const struct hd_event *ev, size_t n, const uint32_t *line,
+                         const struct hd_failing *failing, size_t nfailing);
+
 /* The locks that `thread` holds before event `at`, in order of acquisition. Stores at most `max`, returns how many. */
 size_t hd_analysis_held(const struct hd_event *ev, size_t at, unsigned thread, uint64_t *lock, size_t max);
 

@@ -3,11 +3,15 @@
  * Invariants
  *  1. Memory is tracked per byte; of an access to more than MAX_BYTES only the first MAX_BYTES count.
  *  2. The cone is closed: with an event it contains all earlier events of its thread, all earlier events it depends
- *     on, and the creation of its thread. */
+ *     on, and the creation of its thread.
+ *  3. What a step depends on (hd_analysis_why) is a guess where values pass through registers: what its thread has read
+ *     shortly before. First come the value that it stores, and the variable that it stores to if another thread has
+ *     changed that meanwhile; then other variables that were changed meanwhile. */
 #include "analysis/analysis.h"
 #include "model/holders.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define MAX_BYTES 512
 #define THREADS 65536 /* thread numbers; in a trace, entries of its table */
@@ -19,6 +23,7 @@ struct cell {
   bool want_reads, want_writes; /* the cone depends on earlier reads, writes */
   size_t write, read[2];        /* last events, plus 1; the two reads are of different threads */
   size_t taken;                 /* last acquisition, plus 1 */
+  size_t next[2];               /* the next writes, plus 1; of different threads */
 };
 
 struct table {
@@ -216,6 +221,156 @@ void hd_analysis_pairs(const struct hd_event *ev, size_t n, const uint8_t *mark,
     out->v[out->n - 1 - i] = p;
   }
   free(t.cell);
+}
+
+/* ---- why it failed ---- */
+
+#define LOOK_BACK 12 /* lines of its own thread that a step may depend on */
+#define BEFORE 256   /* events of its own thread: a recursion is one line */
+#define STEP 32      /* events of one line that are one step */
+#define SEEN 32      /* objects that a thread read, which are kept track of */
+#define FARTHEST 16  /* distances that are distinguished */
+
+struct why {
+  const struct hd_event *ev;
+  const uint32_t *line;
+  size_t *previous;    /* event of the same thread, plus 1 */
+  size_t *writer;      /* the last write to its bytes, plus 1 */
+  size_t *overwritten; /* the first later write to its bytes by another thread, plus 1 */
+  uint8_t *distance;
+  HD_VEC(size_t) at[FARTHEST]; /* events at this distance */
+};
+
+static bool reads(const struct hd_event *e) {
+  enum hd_effect effect = effect_of(e);
+  return is_memory(e) && (effect == HD_EFF_READ || effect == HD_EFF_UPDATE || effect == HD_EFF_AWAIT);
+}
+
+static void find_previous(struct why *w, size_t n) {
+  size_t *last = hd_alloc(THREADS * sizeof *last);
+  for (size_t i = 0; i < n; i++) {
+    w->previous[i] = last[w->ev[i].op.thread];
+    last[w->ev[i].op.thread] = i + 1;
+  }
+  free(last);
+}
+
+static void find_writers(struct why *w, size_t n) {
+  struct table t;
+  table_init(&t);
+  for (size_t i = 0; i < n; i++) {
+    if (!is_memory(&w->ev[i])) continue;
+    for (size_t k = 0; k < ncells(&w->ev[i]); k++) {
+      struct cell *c = cell_of(&t, key_of(&w->ev[i], k));
+      if (c->write > w->writer[i]) w->writer[i] = c->write;
+      if (writes(&w->ev[i])) c->write = i + 1;
+    }
+  }
+  for (size_t i = n; i-- > 0;) {
+    if (!is_memory(&w->ev[i])) continue;
+    for (size_t k = 0; k < ncells(&w->ev[i]); k++) {
+      struct cell *c = cell_of(&t, key_of(&w->ev[i], k));
+      bool own = c->next[0] && w->ev[c->next[0] - 1].op.thread == w->ev[i].op.thread;
+      size_t other = c->next[own ? 1 : 0], *first = &w->overwritten[i];
+      if (other && (!*first || other < *first)) *first = other;
+      if (!writes(&w->ev[i])) continue;
+      if (!own) c->next[1] = c->next[0];
+      c->next[0] = i + 1;
+    }
+  }
+  free(t.cell);
+}
+
+static void consider(struct why *w, size_t i, unsigned distance) {
+  if (distance >= FARTHEST || w->distance[i] <= distance) return;
+  w->distance[i] = (uint8_t)distance;
+  hd_vec_push(&w->at[distance], i);
+}
+
+/* A value that is more than a flag, and the same in both. */
+static bool same_value(const struct hd_event *read, const struct hd_event *write) {
+  return write && (read->flags & write->flags & HD_EV_VALUE) && read->value == write->value &&
+         read->value + 1 > 2;
+}
+
+/* What the thread read in its events from..at-1, which are one step at this distance, and before. */
+static void depend_on_reads(struct why *w, unsigned thread, size_t from, size_t at, unsigned distance) {
+  const struct hd_event *store = at > from && writes(&w->ev[at - 1]) ? &w->ev[at - 1] : NULL;
+  size_t i = at;
+  while (i > 0 && w->ev[i - 1].op.thread != thread) i--;
+  unsigned back = 0, before = 0, nseen = 0;
+  uint64_t seen[SEEN]; /* read since: what was read before matters less */
+  for (uint32_t line = 0; i > 0 && back <= LOOK_BACK && before <= BEFORE; i = w->previous[i - 1]) {
+    size_t k = i - 1;
+    bool inside = k >= from;
+    before += !inside;
+    if (!inside && (back == 0 || w->line[k] != line || !line)) back++;
+    line = w->line[k];
+    if (!reads(&w->ev[k])) continue;
+    size_t over = w->overwritten[k];
+    bool again = false;
+    for (unsigned j = 0; j < nseen && !again; j++) again = seen[j] == w->ev[k].op.object;
+    if (!again && nseen < SEEN) seen[nseen++] = w->ev[k].op.object;
+    bool changed = over && over - 1 < at && !again;
+    bool same = changed && store && store->op.object == w->ev[k].op.object;
+    unsigned more = inside || same || same_value(&w->ev[k], store) ? 0
+                    : changed                                      ? 1 + back / 4
+                                                                   : 2 + back / 2 + again;
+    consider(w, k, distance + more);
+    if (changed) consider(w, over - 1, distance + more);
+  }
+}
+
+/* The events of the line of event `i` up to it are one step. */
+static size_t step_begin(const struct why *w, size_t i) {
+  for (unsigned n = 0; n < STEP && w->line[i] && w->previous[i] && w->line[w->previous[i] - 1] == w->line[i];
+       n++)
+    i = w->previous[i] - 1;
+  return i;
+}
+
+/* Waits for locks and signals: who took the lock, who came to signal. */
+static void depend_on_sync(struct why *w, size_t n, const struct hd_failing *f) {
+  for (size_t i = n; f->object && i-- > 0;) {
+    const struct hd_event *e = &w->ev[i];
+    if (!is_sync(e) || e->op.object != f->object) continue;
+    consider(w, i, 0);
+    if (acquires(e)) return;
+  }
+}
+
+uint8_t *hd_analysis_why(const struct hd_event *ev, size_t n, const uint32_t *line,
+                         const struct hd_failing *failing, size_t nfailing) {
+  struct why w = {.ev = ev,
+                  .line = line,
+                  .previous = hd_alloc((n + 1) * sizeof *w.previous),
+                  .writer = hd_alloc((n + 1) * sizeof *w.writer),
+                  .overwritten = hd_alloc((n + 1) * sizeof *w.overwritten),
+                  .distance = hd_alloc(n + 1)};
+  memset(w.distance, HD_WHY_NONE, n + 1);
+  find_previous(&w, n);
+  find_writers(&w, n);
+  for (size_t i = 0; i < nfailing; i++) {
+    const struct hd_failing *f = &failing[i];
+    for (size_t k = f->from; k < f->at; k++)
+      if (ev[k].op.thread == f->thread) consider(&w, k, 0);
+    depend_on_reads(&w, f->thread, f->from, f->at, 0);
+    depend_on_sync(&w, n, f);
+  }
+  for (unsigned d = 0; d < FARTHEST; d++) {
+    for (size_t k = 0; k < w.at[d].n; k++) {
+      size_t i = w.at[d].v[k];
+      if (w.distance[i] != d) continue; /* it turned out to be nearer */
+      if (reads(&ev[i]) && w.writer[i]) consider(&w, w.writer[i] - 1, d + 1);
+      if (is_memory(&ev[i]) && writes(&ev[i]))
+        depend_on_reads(&w, ev[i].op.thread, step_begin(&w, i), i + 1, d);
+    }
+    hd_vec_free(&w.at[d]);
+  }
+  free(w.previous);
+  free(w.writer);
+  free(w.overwritten);
+  return w.distance;
 }
 
 /* ---- locks held ---- */

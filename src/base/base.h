@@ -50,8 +50,12 @@ _Noreturn void hd_bug(const char *file, int line, const char *cond);
 void hd_say(const char *fmt, ...) HD_PRINTF(1, 2);
 void hd_warn(const char *fmt, ...) HD_PRINTF(1, 2);
 
-/* Shows `line` as the live line at the bottom of the terminal; NULL removes it. Messages appear above it. */
+/* Shows `line` as the live line at the bottom of the terminal; NULL removes it. Messages appear above it. It may be several
+ * lines, hd_live_rows at most, without a newline at the end. */
+#define HD_LIVE_ROWS 4
+#define HD_LIVE_ROOM 12 /* rows that a terminal must have for them */
 void hd_live_line(const char *line);
+unsigned hd_live_rows(void);
 
 /* This process checks one target: the live line starts with the target's name, and messages are appended to
  * `messages`, one line each, for the parent process to print. The caller owns both arguments. */

@@ -200,6 +200,8 @@ void hd__cc_args_init(struct hd_cc_args *a, int argc, char **argv) {
       a->branches = true;
     else if (strcmp(argv[i], "--facts") == 0)
       a->facts = true;
+    else if (strcmp(argv[i], "--symbolic") == 0)
+      a->symbolic = true;
     else if (hd__starts_with(argv[i], option) && argv[i][sizeof option - 1] == '=')
       a->compiler = argv[i] + sizeof option;
     else if (strcmp(argv[i], option) == 0 && i + 1 < argc)

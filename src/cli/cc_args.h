@@ -21,6 +21,7 @@ struct hd_cc_args {
   bool help;            /* --help */
   bool branches;        /* --branches */
   bool facts;           /* --facts: keep the bitcode */
+  bool symbolic;        /* --symbolic: shadows for inputs */
 
   bool query;             /* queries the compiler itself: pass the line on unchanged */
   bool inputs;            /* names any file or library */

@@ -13,6 +13,7 @@ int hd_cmd_cc(int argc, char **argv);
 int hd_cmd_cxx(int argc, char **argv);
 int hd_cmd_run(int argc, char **argv);
 int hd_cmd_check(int argc, char **argv);
+int hd_cmd_hunt(int argc, char **argv);
 int hd_cmd_cluster(int argc, char **argv);
 int hd_cmd_init(int argc, char **argv);
 int hd_cmd_replay(int argc, char **argv);
@@ -20,10 +21,14 @@ int hd_cmd_record(int argc, char **argv);
 int hd_cmd_trace(int argc, char **argv);
 int hd_cmd_predict(int argc, char **argv);
 int hd_cmd_aim(int argc, char **argv);
+int hd_cmd_concolic(int argc, char **argv);
 int hd_cmd_facts(int argc, char **argv);
 int hd_cmd_mutate(int argc, char **argv);
 int hd_cmd_explain(int argc, char **argv);
 int hd_cmd_report(int argc, char **argv);
+int hd_cmd_list(int argc, char **argv);
+int hd_cmd_clean(int argc, char **argv);
+int hd_cmd_suppress(int argc, char **argv);
 int hd_cmd_gdb_start(int argc, char **argv);
 int hd_cmd_generate(int argc, char **argv);
 
@@ -62,7 +67,7 @@ int hd_present_cluster(struct hd_options *o, struct hd_cluster *c);
 /* Prints a finding as it is confirmed, in the requested format. */
 void hd_present_found(const struct hd_options *o, int fd, const struct hd_finding *f);
 /* Prints a finding as text. */
-void hd_present_finding(int fd, const struct hd_finding *f);
+void hd_present_finding(int fd, const struct hd_finding *f, bool full);
 /* Warns that the program is not the one that the finding was stored for. */
 struct hd_replay;
 void hd_present_rebuilt(const struct hd_replay *r);

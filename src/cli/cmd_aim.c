@@ -114,15 +114,16 @@ static int aim_at(struct aim *a, const struct hd_aim_config *c, const struct hd_
 }
 
 /* A warning that has nothing to aim at. */
-static void pass_over(struct aim *a, const struct hd_warning *w) {
+static void pass_over(struct aim *a, const struct hd_warning *w, const char *why) {
   struct hd_str out;
   hd_str_init(&out);
-  hd_str_addf(&out, "%s: not confirmed: %s\n", w->title, w->unusable);
+  hd_str_addf(&out, "%s: not confirmed: %s\n", w->title, why);
   if (!a->o->quiet) hd_write_all(a->fd, out.s, out.n);
   hd_str_fini(&out);
-  json_array_append_new(a->parts, json_pack("{s:o,s:o,s:s,s:o}", "warning", hd_json_text(w->title), "lines",
-                                            line_json(&w->goal), "result", "not-reached", "reason",
-                                            hd_json_text(w->unusable)));
+  json_array_append_new(a->parts, json_pack("{s:o,s:i,s:o,s:s,s:i,s:i,s:i,s:o}", "warning",
+                                            hd_json_text(w->title), "alike", (int)w->alike, "lines",
+                                            line_json(&w->goal), "result", "not-reached", "reached", 0,
+                                            "executions", 0, "events", 0, "reason", hd_json_text(why)));
   a->missed++;
 }
 
@@ -132,15 +133,17 @@ static int aim_at_warnings(struct aim *a, const struct hd_aim_config *config, st
   struct hd_warnings w;
   int rc = hd_warnings_read(&w, a->o->from, places, err);
   double deadline = hd_now() + config->session.time;
-  for (size_t i = 0; i < w.v.n && rc == HD_OK && hd_interrupts() == 0; i++) {
+  for (size_t i = 0; i < w.v.n && rc == HD_OK; i++) {
     struct hd_aim_config c = *config;
     c.session.time = (deadline - hd_now()) / (double)(w.v.n - i);
     if (w.v.v[i].unusable)
-      pass_over(a, &w.v.v[i]);
+      pass_over(a, &w.v.v[i], w.v.v[i].unusable);
+    else if (hd_interrupts())
+      pass_over(a, &w.v.v[i], "the search was interrupted before it");
     else if (c.session.time > 0)
       rc = aim_at(a, &c, &w.v.v[i].goal, &w.v.v[i], places, err);
     else
-      a->missed++;
+      pass_over(a, &w.v.v[i], "no time was left for it (--time)");
   }
   if (rc == HD_OK && !a->o->quiet) {
     struct hd_str out;

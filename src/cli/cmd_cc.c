@@ -11,6 +11,7 @@
  *  5. Nothing is added to a line that only queries the compiler, and no option that the line does not use (clang warns
  *     about unused options). Heddle's options come first, so that the user's override them. */
 #include "abi/facts.h"
+#include "abi/shadowed.h"
 #include "cli/cc_args.h"
 #include "cli/cli.h"
 #include "session/command.h"
@@ -36,6 +37,7 @@ static const char help[] =
     "  --heddle-compiler=NAME   the compiler to use: gcc, clang, gcc-12, /opt/bin/clang++, \"ccache gcc\"\n"
     "  --branches               also records branches, so that `heddle predict` knows which reads matter\n"
     "  --facts                  keep facts about the code in the objects, for heddle aim (needs clang-19)\n"
+    "  --symbolic               follow inputs through the program, for heddle concolic (needs clang-19)\n"
     "  --help                   this text\n"
     "\n"
     "Everything else is passed to the compiler unchanged. Not supported: -static (a static program cannot be\n"
@@ -113,38 +115,47 @@ static bool is_clang(const struct compiler *c) {
   return says_clang(c);
 }
 
-/* The compiler whose bitcode src/static/llvm reads. */
-#define FACTS_VERSION "19"
-#define FACTS_CC "clang-" FACTS_VERSION
-#define FACTS_CXX "clang++-" FACTS_VERSION
+/* The compiler whose bitcode src/static/llvm reads, and that makes symbolic shadows. */
+#define OUR_VERSION "19"
+#define OUR_CC "clang-" OUR_VERSION
+#define OUR_CXX "clang++-" OUR_VERSION
 
-/* The plug-in keeps them. */
-static int check_facts(const struct compiler *c, struct hd_err *err) {
+/* For --facts and --symbolic, which are the plug-in's work. */
+static int check_version(const struct compiler *c, const char *option, struct hd_err *err) {
   char *version = c->clang ? hd__cc_ask(&c->words, c->path, "-dumpversion") : NULL;
-  bool fits = version && hd__starts_with(version, FACTS_VERSION ".");
+  bool fits = version && hd__starts_with(version, OUR_VERSION ".");
   free(version);
   if (!fits)
-    return hd_fail(err, HD_EUSAGE, "--facts needs " FACTS_CC ", not %s: install it, or leave --facts out",
-                   c->words.v[c->words.n - 1]);
+    return hd_fail(err, HD_EUSAGE, "%s needs " OUR_CC ", not %s: install it, or leave %s out", option,
+                   c->words.v[c->words.n - 1], option);
   char *plugin = hd__cc_plugin(&c->words, c->path, true, hd_libdir());
   free(plugin);
   if (!plugin)
     return hd_fail(err, HD_EENV,
-                   "--facts needs Heddle's plug-in for " FACTS_CC ": install llvm-" FACTS_VERSION
-                   "-dev, build Heddle again, and install it");
-  setenv(HD_FACTS_ENV, "1", 1);
+                   "%s needs Heddle's plug-in for " OUR_CC ": install llvm-" OUR_VERSION
+                   "-dev, build Heddle again, and install it",
+                   option);
   return 0;
 }
 
+static int check_options(const struct compiler *c, const struct hd_cc_args *a, struct hd_err *err) {
+  if (a->facts) setenv(HD_FACTS_ENV, "1", 1);
+  if (a->symbolic) setenv(HD_SHADOWED_ENV, "1", 1);
+  int rc = a->facts ? check_version(c, "--facts", err) : 0;
+  return rc == 0 && a->symbolic ? check_version(c, "--symbolic", err) : rc;
+}
+
 /* Command line, then environment, then gcc; fills in `c`. */
-static int choose_compiler(struct compiler *c, const char *option, bool cxx, bool facts, struct hd_err *err) {
+static int choose_compiler(struct compiler *c, const struct hd_cc_args *a, bool cxx, struct hd_err *err) {
+  const char *option = a->compiler;
+  bool ours = a->facts || a->symbolic;
   const char *variable = cxx ? "HEDDLE_CXX" : "HEDDLE_CC";
   const char *spec = option;
   char *sibling = NULL;
   if (spec && cxx && (sibling = cxx_sibling(spec))) spec = sibling;
   if (!spec) spec = getenv(variable);
   if ((!spec || !*spec) && cxx && (spec = getenv("HEDDLE_CC")) && *spec) spec = sibling = cxx_sibling(spec);
-  if (!option && (!spec || !*spec)) spec = facts ? (cxx ? FACTS_CXX : FACTS_CC) : cxx ? "g++" : "gcc";
+  if (!option && (!spec || !*spec)) spec = ours ? (cxx ? OUR_CXX : OUR_CC) : cxx ? "g++" : "gcc";
 
   c->words = split_words(spec);
   free(sibling);
@@ -165,7 +176,7 @@ static int choose_compiler(struct compiler *c, const char *option, bool cxx, boo
                    variable);
   }
   c->clang = is_clang(c);
-  return facts ? check_facts(c, err) : 0;
+  return check_options(c, a, err);
 }
 
 /* ---- the command ---- */
@@ -215,6 +226,9 @@ static void add_compile_flags(hd_words *out, const struct hd_cc_args *a, bool cl
       "-Xclang", "-fsanitize-coverage-type=3",         "-Xclang", "-fsanitize-coverage-trace-pc",
       "-mllvm",  "-sanitizer-coverage-prune-blocks=0", NULL};
   static const char *const blocks_gcc[] = {"-fsanitize-coverage=trace-pc", NULL};
+  /* Vectors have no shadows. */
+  static const char *const scalar[] = {"-fno-vectorize", "-fno-slp-vectorize", NULL};
+  if (a->symbolic) add(out, scalar);
   if (a->branches && !a->uninstrumented) add(out, clang ? blocks_clang : blocks_gcc);
   if (!clang)
     add(out, for_gcc);
@@ -316,7 +330,7 @@ int hd_cmd_cc(int argc, char **argv) {
   }
   struct compiler compiler = {0};
   hd_words command = {0};
-  int rc = choose_compiler(&compiler, args.compiler, cxx, args.facts, &err);
+  int rc = choose_compiler(&compiler, &args, cxx, &err);
   if (rc == 0) {
     use_mutant(&args);
     hd__cc_args_analyse(&args, compiler.clang);

@@ -7,7 +7,9 @@
 #include "abi/abi.h"
 #include "session/process.h"
 #include "session/rerun.h"
+#include "session/session.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -20,23 +22,66 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LAST_STATUS 5 /* of heddle itself; others are those of a rank that was killed */
-#define STALLED 256   /* it was ended: it did not save the search any more */
-#define STALL 120.0   /* seconds */
-#define HASTE 1.0     /* seconds: a run that is lost sooner ... */
-#define HASTY 5       /* ... so many times in a row will not get further */
+#define LAST_STATUS 5  /* of heddle itself; others are those of a rank that was killed */
+#define STALLED 256    /* it was ended: it did not save the search any more, */
+#define STUCK 257      /* or it did not end after its processes */
+#define STALL 120.0    /* seconds */
+#define ONE_SIGNAL 1.0 /* seconds: signals that come together are one */
+#define AFTERMATH 3.0  /* seconds that a launcher may take to end after its processes */
+#define LOOK_EVERY 0.5 /* seconds: at its processes */
+#define HASTE 1.0      /* seconds: a run that is lost sooner ... */
+#define HASTY 5        /* ... so many times in a row will not get further */
 
-/* The place of --save FILE in the command; 0: it is missing. */
-static int find_save(int argc, char **argv) {
-  for (int i = 1; i + 1 < argc && strcmp(argv[i], "--") != 0; i++)
-    if (strcmp(argv[i], "--save") == 0 || strcmp(argv[i], "--resume") == 0) return i;
-  return 0;
+/* The file of --save or --resume in the command, and in *at the place of the option; NULL: it is missing. */
+static const char *find_save(int argc, char **argv, int *at) {
+  static const char *const option[] = {"--save", "--resume"};
+  for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+    for (size_t k = 0; k < 2; k++) {
+      size_t n = strlen(option[k]);
+      *at = i;
+      if (strncmp(argv[i], option[k], n) != 0) continue;
+      if (argv[i][n] == '=') return argv[i] + n + 1;
+      if (!argv[i][n] && i + 1 < argc) return argv[i + 1];
+    }
+  return NULL;
 }
 
 /* When the file was saved last; 0: never. */
 static double saved_at(const char *path) {
   struct stat st;
   return stat(path, &st) == 0 ? (double)st.st_mtim.tv_sec + (double)st.st_mtim.tv_nsec * 1e-9 : 0;
+}
+
+/* Whether the process has ended, and its parent has not noticed. */
+static bool is_zombie(int pid) {
+  char path[64], text[256];
+  snprintf(path, sizeof path, "/proc/%d/stat", pid);
+  int fd = open(path, O_RDONLY | O_CLOEXEC);
+  ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof text - 1);
+  if (fd >= 0) close(fd);
+  if (n <= 0) return false;
+  text[n] = '\0';
+  const char *end = strrchr(text, ')');
+  return end && strncmp(end, ") Z", 3) == 0;
+}
+
+/* Whether the launcher has outlived all processes that it has started, and takes no notice: mpirun of Open MPI 4.1 may wait
+ * for ever (in PMIx_server_finalize) if a rank is killed while it connects. */
+static bool is_stuck(pid_t launcher) {
+  char path[64];
+  unsigned dead = 0, alive = 0;
+  snprintf(path, sizeof path, "/proc/%d/task", (int)launcher);
+  DIR *tasks = opendir(path);
+  if (!tasks) return false;
+  for (struct dirent *task; (task = readdir(tasks));) {
+    char list[400];
+    snprintf(list, sizeof list, "%s/%s/children", path, task->d_name);
+    FILE *f = task->d_name[0] == '.' ? NULL : fopen(list, "re");
+    for (int pid; f && fscanf(f, "%d", &pid) == 1;) is_zombie(pid) ? dead++ : alive++;
+    if (f) fclose(f);
+  }
+  closedir(tasks);
+  return dead && !alive;
 }
 
 /* Ends a command that a signal may not end. */
@@ -50,26 +95,47 @@ static void end_command(pid_t child, int *status) {
   while (waitpid(child, status, 0) < 0 && errno == EINTR) continue;
 }
 
-/* Runs the command while the file changes, at least every `stall` seconds. Returns its status. */
-static int run_command(char **argv, const char *save, double stall) {
-  int status = 0, forwarded = 0;
-  double last = saved_at(save), since = hd_now();
+/* In a process group of its own: mpirun kills its ranks when it gets a second signal, so a Ctrl-C must not reach it beside
+ * the signal that it gets from us, and a `timeout` that signals twice is one signal. */
+static pid_t start_command(char **argv) {
   pid_t child = fork();
   if (child == 0) {
+    setpgid(0, 0);
     hd_interrupt_release();
+    int none = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (none >= 0) dup2(none, 0);
     execvp(argv[0], argv);
     hd_say("cannot start %s: %s", argv[0], strerror(errno));
     _exit(3);
   }
+  return child;
+}
+
+/* Runs the command while the file changes, at least every `stall` seconds. Returns its status. */
+static int run_command(char **argv, const char *save, double stall) {
+  int status = 0, seen = 0;
+  double last = saved_at(save), since = hd_now(), signalled = 0, looked = since, running = since;
+  pid_t child = start_command(argv);
   if (child < 0) return 3;
   for (pid_t done; (done = waitpid(child, &status, WNOHANG)) != child;) {
     HD_BUG_ON(done < 0 && errno != EINTR);
-    if (forwarded < hd_interrupts()) {
-      kill(child, SIGTERM);
-      forwarded++;
+    if (seen < hd_interrupts()) {
+      seen = hd_interrupts();
+      if (!signalled || hd_now() - signalled > ONE_SIGNAL) {
+        kill(child, SIGTERM);
+        signalled = hd_now();
+      }
     }
-    double at = saved_at(save);
-    if (at != last || forwarded) {
+    double at = saved_at(save), now = hd_now();
+    if (now - looked > LOOK_EVERY) {
+      looked = now;
+      if (!is_stuck(child)) running = now;
+      if (now - running > AFTERMATH) {
+        end_command(child, &status);
+        return STUCK;
+      }
+    }
+    if (at != last || seen) {
       last = at;
       since = hd_now();
     } else if (stall > 0 && hd_now() - since > stall) {
@@ -79,6 +145,14 @@ static int run_command(char **argv, const char *save, double stall) {
     nanosleep(&(struct timespec){0, 20000000}, NULL);
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+/* What a launcher that was ended says is not the status of the first rank. */
+static int interrupted(int status, const char *file) {
+  struct hd_err err;
+  uint64_t findings = 0;
+  if (status != 1 && status <= LAST_STATUS) return status;
+  return hd_saved_findings(file, &findings, &err) == HD_OK && findings ? 1 : 5;
 }
 
 /* `heddle cluster --retry [--stall S] mpirun ... heddle cluster check --save FILE ...`: runs the command, and when a rank
@@ -95,32 +169,41 @@ static int retry(int argc, char **argv) {
     argc -= 2;
     argv += 2;
   }
-  int at = find_save(argc, argv), hasty = 0;
-  if (!at) {
+  int at, hasty = 0;
+  const char *file = find_save(argc, argv, &at);
+  if (!file) {
     hd_fail(&err, HD_EUSAGE, "heddle cluster --retry needs a command with --save FILE");
     return hd_err_exit(&err);
   }
   hd_interrupt_catch();
-  char *save = argv[at];
+  char *save = argv[at], *resume = hd_sprintf(strchr(save, '=') ? "--resume=%s" : "--resume", file);
+  int status;
   for (;;) {
-    double began = hd_now(), before = saved_at(argv[at + 1]);
-    int status = run_command(argv, argv[at + 1], stall);
-    if (status <= LAST_STATUS || hd_interrupts() > 0) return status;
-    bool fruitless = saved_at(argv[at + 1]) == before && (status == STALLED || hd_now() - began < HASTE);
+    double began = hd_now(), before = saved_at(file);
+    status = run_command(argv, file, stall);
+    if (hd_interrupts() > 0) status = interrupted(status, file);
+    if (status <= LAST_STATUS) break;
+    bool fruitless =
+        saved_at(file) == before && (status == STALLED || status == STUCK || hd_now() - began < HASTE);
     hasty = fruitless ? hasty + 1 : 0;
     if (hasty == HASTY) {
       hd_fail(&err, HD_EENV, "the command was lost %d times in a row, the last time with status %d: gave up",
               HASTY, status);
-      return hd_err_exit(&err);
+      status = hd_err_exit(&err);
+      break;
     }
-    argv[at] = access(argv[at + 1], R_OK) == 0 ? (char *)"--resume" : save;
+    argv[at] = access(file, R_OK) == 0 ? resume : save;
     const char *then =
         argv[at] == save ? "the search starts again" : "the search continues where it was saved";
     if (status == STALLED)
       hd_warn("nothing was saved for %g s; %s", stall, then);
+    else if (status == STUCK)
+      hd_warn("%s did not end, although all its processes have; %s", argv[0], then);
     else
       hd_warn("a rank was lost (status %d); %s", status, then);
   }
+  free(resume);
+  return status;
 }
 
 /* `heddle cluster simulate NAME=VALUE...`: for docs/scaling.md and tests; prints one JSON object. */
@@ -186,9 +269,23 @@ static int simulate(int argc, char **argv) {
   return 0;
 }
 
+/* The value of the option in argv[*i], which may be the next word; NULL: it is another one. */
+static const char *value_of(const char *name, int argc, char **argv, int *i) {
+  size_t n = strlen(name);
+  if (strncmp(argv[*i], name, n) == 0 && argv[*i][n] == '=') return argv[*i] + n + 1;
+  if (strcmp(argv[*i], name) != 0) return NULL;
+  return *i + 1 < argc ? argv[++*i] : "";
+}
+
+static const char *scratch_folder(void) {
+  const char *tmp = getenv("TMPDIR");
+  return tmp && *tmp ? tmp : "/tmp";
+}
+
 /* The words of `heddle check`, from "check" on: a rank runs one process, or with --ranks-per-node N its share of those that
- * the machine can run at once; --jobs, which comes later, says otherwise. The caller frees. */
-static char **check_words(int *argc, char **argv, struct hd_err *err) {
+ * the machine can run at once; --jobs, which comes later, says otherwise. *stage: the folder of --stage, NULL: none. The caller
+ * frees. */
+static char **check_words(int *argc, char **argv, const char **stage, struct hd_err *err) {
   static char number[16] = "1";
   char **words = hd_alloc(((size_t)*argc + 3) * sizeof *words);
   int n = 0;
@@ -197,12 +294,15 @@ static char **check_words(int *argc, char **argv, struct hd_err *err) {
   words[n++] = number;
   int i = 1;
   for (; i < *argc && strcmp(argv[i], "--") != 0; i++) {
-    const char *value = NULL;
-    static const char name[] = "--ranks-per-node";
-    if (strncmp(argv[i], name, sizeof name - 1) == 0 && argv[i][sizeof name - 1] == '=')
-      value = argv[i] + sizeof name;
-    else if (strcmp(argv[i], name) == 0)
-      value = i + 1 < *argc ? argv[++i] : "";
+    if (strcmp(argv[i], "--stage") == 0) {
+      *stage = scratch_folder();
+      continue;
+    }
+    if (strncmp(argv[i], "--stage=", 8) == 0) {
+      *stage = argv[i] + 8;
+      continue;
+    }
+    const char *value = value_of("--ranks-per-node", *argc, argv, &i);
     if (!value) {
       words[n++] = argv[i];
       continue;
@@ -224,6 +324,38 @@ static char **check_words(int *argc, char **argv, struct hd_err *err) {
   return words;
 }
 
+/* Whether launchers that say so have started this process as a rank other than the first: what all ranks find wrong is said
+ * once. */
+static bool is_later_rank(void) {
+  static const char *const name[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+  for (size_t i = 0; i < sizeof name / sizeof *name; i++) {
+    const char *rank = getenv(name[i]);
+    if (rank) return strcmp(rank, "0") != 0;
+  }
+  return false;
+}
+
+/* How many processes were started together, as launchers say; 1 if they do not. */
+static long started_together(void) {
+  static const char *const name[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"};
+  for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+    if (getenv(name[i])) return strtol(getenv(name[i]), NULL, 10);
+  return 1;
+}
+
+/* A launcher of another implementation of MPI starts processes that do not see each other: each would run the whole search.
+ * Returns HD_OK or an error. */
+static int check_size(const struct hd_cluster *c, long started, struct hd_err *err) {
+  if (hd_cluster_size(c) > 1 || started <= 1) return HD_OK;
+  return hd_fail(
+      err, HD_EENV,
+      "heddle cluster: %ld processes were started, and MPI sees one: the launcher is not of the MPI that "
+      "heddle was built with; of srun, try --mpi=pmix or --mpi=pmi2 (docs/cluster.md)",
+      started);
+}
+
+static int refused(const struct hd_err *err) { return is_later_rank() ? -err->code : hd_err_exit(err); }
+
 int hd_cmd_cluster(int argc, char **argv) {
   struct hd_options o;
   struct hd_err err;
@@ -232,26 +364,35 @@ int hd_cmd_cluster(int argc, char **argv) {
   if (strcmp(argv[1], "--retry") == 0) return retry(argc - 2, argv + 2);
   if (strcmp(argv[1], "check") != 0) {
     hd_fail(&err, HD_EUSAGE, "heddle cluster knows `check` and --retry, not '%s'", argv[1]);
-    return hd_err_exit(&err);
+    return refused(&err);
   }
   int n = argc - 1;
-  char **words = check_words(&n, argv + 1, &err);
+  const char *stage = NULL;
+  char **words = check_words(&n, argv + 1, &stage, &err);
   if (!words || hd_options_parse(&o, HD_VERB_CHECK, n, words, &err) != HD_OK) {
     free(words);
-    return hd_err_exit(&err);
+    return refused(&err);
   }
   if (o.help) return free(words), hd_help_verb("cluster"), 0;
   if (o.nargs == 0 || o.config || o.targets.n) {
     free(words);
     hd_fail(&err, HD_EUSAGE, "heddle cluster check needs a program, after `--`");
-    return hd_err_exit(&err);
+    return refused(&err);
   }
   /* Launchers give their input to the first rank alone: then the ranks would not run the same program. */
   int none = open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (none >= 0) dup2(none, 0);
   struct hd_cluster *c = NULL;
-  int code = hd_cluster_open(&c, &err) == HD_OK ? hd_present_cluster(&o, c) : hd_err_exit(&err);
+  bool later = is_later_rank(); /* MPI says that a process it sees alone is the first */
+  long started = started_together();
+  int rc = hd_cluster_open(&c, &err);
+  char *staged = NULL;
+  if (rc == HD_OK) rc = check_size(c, started, &err);
+  if (rc == HD_OK && stage) rc = hd_cluster_stage(c, o.args[0], stage, &staged, &err);
+  if (staged) o.args[0] = staged;
+  int code = rc == HD_OK ? hd_present_cluster(&o, c) : later ? -err.code : hd_err_exit(&err);
   hd_cluster_close(c);
+  free(staged);
   free(words);
   return code;
 }

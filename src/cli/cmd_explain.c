@@ -73,7 +73,7 @@ static int explain(const struct hd_options *o, const char *dir, struct hd_replay
   /* A rebuilt program has other addresses, and the stored parts must be consistent. */
   if (rc == HD_OK && smaller.found && !r->rebuilt) rc = hd_store_add(dir, f, &smaller, &s->command, err);
   bool json_out = o->json && strcmp(o->json, "-") == 0;
-  if (rc == HD_OK) hd_present_finding(json_out ? STDERR_FILENO : STDOUT_FILENO, f);
+  if (rc == HD_OK) hd_present_finding(json_out ? STDERR_FILENO : STDOUT_FILENO, f, o->full);
   if (rc == HD_OK && o->json) rc = write_json(o->json, f, err);
   if (rc == HD_OK && !smaller.found)
     hd_say(

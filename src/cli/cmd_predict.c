@@ -1,6 +1,7 @@
 /* cmd_predict.c: `heddle predict`: failures of other schedules, from one execution. Runs in the supervisor. */
 #include "cli/cli.h"
 #include "session/predict.h"
+#include "session/store.h"
 #include "session/process.h"
 #include "session/command.h"
 
@@ -12,7 +13,10 @@ struct predict {
   const struct hd_options *o;
   int fd; /* findings and tables go there */
   size_t findings, untried, predictions;
+  uint64_t executions;
   HD_VEC(uint64_t) keys, confirmed; /* keys of findings and predictions, of the traces so far */
+  struct hd_input input;            /* of the program, for all traces: it can be read once only */
+  HD_VEC(char *) identities;        /* of those findings; owned */
   json_t *parts;                    /* one for each trace */
   json_t *found;
   json_t *summary; /* of the last search, or NULL */
@@ -232,52 +236,145 @@ static int write_json(struct predict *p, struct hd_err *err) {
    HD_DETECTOR_BIT(HD_DETECT_ATOMICITY) | HD_DETECTOR_BIT(HD_DETECT_DEADLOCK) |                             \
    HD_DETECTOR_BIT(HD_DETECT_FLIP))
 
-/* From one trace; NULL: an execution is recorded, or several were combined. */
-static int predict(struct predict *p, const char *trace, const struct hd_run_trace *combined, double deadline,
-                   struct hd_err *err) {
+/* Without the solver: there may be many of them. */
+#define FOLLOWED_DETECTORS (DEFAULT_DETECTORS & ~SOLVING)
+#define SOLVING                                                                                              \
+  (HD_DETECTOR_BIT(HD_DETECT_HUANG) | HD_DETECTOR_BIT(HD_DETECT_NULLS) | HD_DETECTOR_BIT(HD_DETECT_FREED) |  \
+   HD_DETECTOR_BIT(HD_DETECT_UNSET) | HD_DETECTOR_BIT(HD_DETECT_INDEX) | HD_DETECTOR_BIT(HD_DETECT_SIGNAL) | \
+   HD_DETECTOR_BIT(HD_DETECT_ATOMICITY))
+
+/* Adds what came of the executions to those of the traces so far. */
+static int account(struct predict *p, const struct hd_forecast *f, struct hd_err *err) {
+  size_t n;
+  const struct hd_forecast_one *one = hd_forecast_list(f, &n);
+  const struct hd_session *s = hd_forecast_session(f);
+  p->predictions += n;
+  for (size_t i = 0; s && i < n; i++)
+    if (one[i].result.result <= HD_CONFIRM_KNOWN) hd_vec_push(&p->confirmed, hd_forecast_key(f, i));
+  const uint64_t *found = hd_forecast_found(f, &n);
+  for (size_t i = p->keys.n; i < n; i++) hd_vec_push(&p->keys, found[i]);
+  char *const *identity = hd_forecast_identities(f, &n);
+  for (size_t i = p->identities.n; i < n; i++) hd_vec_push(&p->identities, hd_strdup(identity[i]));
+  if (!s) return HD_OK;
+  p->executions += hd_forecast_executions(f);
+  json_decref(p->summary);
+  p->summary = hd_json_summary(hd_session_summary(s));
+  json_object_set_new(p->summary, "executions", json_integer((json_int_t)p->executions));
+  if (hd_session_summary(s)->stop != HD_STOP_ERROR) return HD_OK;
+  return hd_fail(err, hd_session_error(s), "%s", hd_session_summary(s)->error);
+}
+
+/* From one trace (NULL: an execution is recorded, unless there are events): predicts and executes. The caller frees. */
+static int foresee(struct predict *p, const char *trace, const struct hd_run_trace *events,
+                   uint32_t detectors, double deadline, struct hd_forecast **out, struct hd_err *err) {
   struct hd_options *o = (struct hd_options *)p->o;
-  struct hd_forecast_config c = {.trace = trace, .combined = combined, .seeded = o->seeded};
+  struct hd_forecast_config c = {.trace = trace, .combined = events, .seeded = o->seeded};
   char **files = o->args;
   o->args = o->after;
   hd_options_session(o, HD_VERB_PREDICT, &c.session);
   o->args = files;
   if (!*o->after) c.session.argv = NULL;
   c.session.time = deadline - hd_now();
-  c.predict = (struct hd_predict_options){.detectors = o->detectors ? o->detectors : DEFAULT_DETECTORS,
+  c.predict = (struct hd_predict_options){.detectors = detectors,
                                           .engines = o->engines,
                                           .window = o->window > UINT32_MAX ? UINT32_MAX : (uint32_t)o->window,
                                           .pddl = o->pddl,
                                           .libdir = hd_libdir(),
                                           .lenient = true};
+  if (c.session.argv) c.session.input = &p->input;
   c.session.known = p->keys.v;
   c.session.nknown = p->keys.n;
+  c.session.identities = p->identities.v;
+  c.session.nidentities = p->identities.n;
   c.known = p->confirmed.v;
   c.nknown = p->confirmed.n;
-  struct hd_session_events events = {.arg = p, .finding = on_finding, .startup_output = on_startup_output};
-  struct hd_forecast *f;
-  int rc = hd_forecast_new(&f, &c, err);
-  if (rc == HD_OK && c.session.argv) rc = hd_forecast_confirm(f, &events, err);
+  struct hd_session_events on = {.arg = p, .finding = on_finding, .startup_output = on_startup_output};
+  int rc = hd_forecast_new(out, &c, err);
+  if (rc == HD_OK && c.session.argv) rc = hd_forecast_confirm(*out, &on, err);
+  return rc == HD_OK ? account(p, *out, err) : rc;
+}
+
+/* ---- executions that did something new ---- */
+
+#define FOLLOW_EACH 12       /* of one trace so many, ... */
+#define FOLLOW_EVENTS 100000 /* ... if the first trace is no longer, ... */
+#define FOLLOW_SECONDS 3.0   /* ... for so long, ... */
+#define FOLLOW_MORE 1.0      /* ... or so, if there is a finding already, ... */
+#define FOLLOW_SHARE 0.5     /* ... and for so much of the time that is left */
+
+/* A trace that is followed, and what it came from. */
+struct trail {
+  struct hd_forecast *forecast; /* the first one is the caller's */
+  struct hd_followed from;
+  size_t at, taken;
+};
+
+/* Shows what came of it. */
+static void print_followed(const struct predict *p, size_t traces, size_t predictions, size_t findings,
+                           uint64_t executions) {
+  struct hd_str out;
+  if (p->o->quiet || !traces) return;
+  hd_str_init(&out);
+  hd_str_addf(
+      &out,
+      "%s%zu of these executions did something new: %zu more order%s from %s, %llu execution%s, %zu finding%s.\n",
+      findings ? "\n" : "", traces, predictions, plural(predictions), traces == 1 ? "it" : "them",
+      (unsigned long long)executions, plural(executions), findings, plural(findings));
+  hd_write_all(p->fd, out.s, out.n);
+  hd_str_fini(&out);
+}
+
+/* Predicts from what the executions of `first` did, and from what those did in turn. */
+static int follow(struct predict *p, struct hd_forecast *first, double deadline, struct hd_err *err) {
+  const struct hd_observed *o = hd_forecast_observed(first);
+  uint32_t detectors = p->o->detectors ? p->o->detectors & ~SOLVING : FOLLOWED_DETECTORS;
+  size_t most = (size_t)p->o->follow, n = 1, predictions = p->predictions, findings = p->findings;
+  uint64_t executions = p->executions;
+  if (!most || o->n > FOLLOW_EVENTS || !detectors) return HD_OK;
+  double until = hd_now() + FOLLOW_SHARE * (deadline - hd_now());
+  double longest = hd_now() + (p->findings ? FOLLOW_MORE : FOLLOW_SECONDS);
+  if (until > longest) until = longest;
+  struct trail *trail = hd_alloc((most + 1) * sizeof *trail);
+  struct hd_deeds *deeds = hd_deeds_new();
+  struct hd_run_trace observed = {o->event, o->n, o->tables};
+  hd_deeds_add(deeds, &observed);
+  trail[0].forecast = first;
+  int rc = HD_OK;
+  for (size_t i = 0; i < n && rc == HD_OK; i++) {
+    struct trail *t = &trail[i];
+    while (rc == HD_OK && n <= most && t->taken < FOLLOW_EACH &&
+           hd_forecast_follow(t->forecast, &t->at, deeds, until, &trail[n].from)) {
+      struct trail *next = &trail[n++];
+      t->taken++;
+      rc = foresee(p, NULL, &next->from.trace, detectors, until, &next->forecast, err);
+      if (rc == HD_OK) json_array_append_new(p->parts, result_json(next->forecast, "followed"));
+    }
+  }
+  print_followed(p, n - 1, p->predictions - predictions, p->findings - findings, p->executions - executions);
+  for (size_t i = 1; i < n; i++) {
+    hd_forecast_free(trail[i].forecast);
+    hd_followed_fini(&trail[i].from);
+  }
+  hd_deeds_free(deeds);
+  free(trail);
+  return rc;
+}
+
+/* From one trace; NULL: an execution is recorded, or several were combined. */
+static int predict(struct predict *p, const char *trace, const struct hd_run_trace *combined, double deadline,
+                   struct hd_err *err) {
+  struct hd_forecast *f = NULL;
+  int rc =
+      foresee(p, trace, combined, p->o->detectors ? p->o->detectors : DEFAULT_DETECTORS, deadline, &f, err);
   if (rc == HD_OK) {
     size_t n;
     const struct hd_forecast_one *one = hd_forecast_list(f, &n);
-    const struct hd_session *s = hd_forecast_session(f);
-    p->predictions += n;
-    for (size_t i = 0; s && i < n; i++) {
+    for (size_t i = 0; hd_forecast_session(f) && i < n; i++)
       p->untried += one[i].result.result == HD_CONFIRM_UNTRIED;
-      if (one[i].result.result <= HD_CONFIRM_KNOWN) hd_vec_push(&p->confirmed, hd_forecast_key(f, i));
-    }
-    const uint64_t *found = hd_forecast_found(f, &n);
-    for (size_t i = p->keys.n; i < n; i++) hd_vec_push(&p->keys, found[i]);
-    if (s && hd_session_summary(s)->stop == HD_STOP_ERROR)
-      rc = hd_fail(err, hd_session_error(s), "%s", hd_session_summary(s)->error);
     print_result(p, f, combined != NULL);
     json_array_append_new(p->parts, result_json(f, combined ? "combined" : trace));
-    if (s) {
-      json_decref(p->summary);
-      p->summary = hd_json_summary(hd_session_summary(s));
-      json_object_set_new(p->summary, "executions", json_integer((json_int_t)hd_forecast_executions(f)));
-    }
   }
+  if (rc == HD_OK && !combined && hd_forecast_session(f)) rc = follow(p, f, deadline, err);
   hd_forecast_free(f);
   return rc;
 }
@@ -313,15 +410,34 @@ static int predict_combined(struct predict *p, double deadline, struct hd_err *e
   return rc;
 }
 
+/* What is kept for `heddle report` is that of the last search: it becomes that of all. */
+static int keep_summary(struct predict *p, double took, struct hd_err *err) {
+  json_t *all = json_pack("{s:s,s:O,s:I,s:f,s:f}", "verdict", p->findings ? "bug" : "bounded", "findings",
+                          p->found, "executions", (json_int_t)p->executions, "seconds", took,
+                          "executions_per_second", (double)p->executions / took);
+  int rc = hd_store_search_update(p->o->out, all, err);
+  json_decref(all);
+  return rc;
+}
+
 static int run(struct predict *p, struct hd_err *err) {
   const struct hd_options *o = p->o;
-  double deadline = hd_now() + o->time;
+  double began = hd_now(), deadline = began + o->time;
+  double outer = hd_time_begin(deadline + hd_session_grace(o->time));
   int rc = hd_outputs_check(o, err);
+  if (rc == HD_OK && *o->after) rc = hd_input_init(&p->input, false, err);
   if (rc == HD_OK && o->nargs == 0) rc = predict(p, NULL, NULL, deadline, err);
   for (int i = 0; i < o->nargs && rc == HD_OK && hd_interrupts() == 0; i++)
     rc = predict(p, o->args[i], NULL, deadline, err);
   if (rc == HD_OK && o->nargs > 1 && hd_interrupts() == 0) rc = predict_combined(p, deadline, err);
+  hd_time_end(outer);
+  double took = hd_now() - began;
+  if (p->summary) {
+    json_object_set_new(p->summary, "seconds", json_real(took));
+    json_object_set_new(p->summary, "executions_per_second", json_real((double)p->executions / took));
+  }
   if (rc == HD_OK) rc = write_json(p, err);
+  if (rc == HD_OK && p->summary) rc = keep_summary(p, took, err);
   return rc;
 }
 
@@ -337,6 +453,7 @@ int hd_cmd_predict(int argc, char **argv) {
   hd_interrupt_catch();
   struct predict p = {.o = &o,
                       .fd = hd_outputs_own_stdout(&o) ? STDERR_FILENO : STDOUT_FILENO,
+                      .input.fd = -1,
                       .parts = json_array(),
                       .found = json_array()};
   int rc = run(&p, &err), code = rc == HD_OK ? 0 : hd_err_exit(&err);
@@ -344,7 +461,10 @@ int hd_cmd_predict(int argc, char **argv) {
     code = 1;
   else if (rc == HD_OK && (p.untried || hd_interrupts()))
     code = 5;
+  hd_input_fini(&p.input);
   hd_vec_free(&p.keys);
+  for (size_t i = 0; i < p.identities.n; i++) free(p.identities.v[i]);
+  hd_vec_free(&p.identities);
   hd_vec_free(&p.confirmed);
   json_decref(p.parts);
   json_decref(p.found);

@@ -63,6 +63,7 @@ static int record(struct record *r, struct hd_err *err) {
                                  .restart = HD_RESTART_MEMORY,
                                  .spurious = o->spurious,
                                  .timeouts_any = o->timeouts_any,
+                                 .closed = o->closed,
                                  .partial = true};
   snprintf(schedule.strategy, sizeof schedule.strategy, "%s", o->strategy);
   struct hd_config config;
@@ -70,7 +71,7 @@ static int record(struct record *r, struct hd_err *err) {
   if (o->seeded) config.mode = HD_MODE_RUN;
   if (o->plain) config.plain = UINT64_MAX;
   struct hd_rerun run;
-  rc = hd_rerun_config(&r->command, &schedule, &config, &r->input, HD_OUTPUT_SHOW, NULL, o->hang_timeout,
+  rc = hd_rerun_config(&r->command, &schedule, &config, &r->input, HD_OUTPUT_SHOW, NULL, o->hang_timeout, 0,
                        &run, err);
   if (rc != HD_OK) return rc;
   if (run.error)

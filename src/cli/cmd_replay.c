@@ -9,6 +9,7 @@ struct replay {
   const struct hd_options *o;
   struct hd_replay r;
   bool shown; /* the finding has been printed */
+  bool whole; /* the last comparison was of all events */
 };
 
 static void show_finding(struct replay *p, const struct hd_rerun *run) {
@@ -22,7 +23,7 @@ static void show_finding(struct replay *p, const struct hd_rerun *run) {
   bool same = f->story && !p->r.rebuilt && !p->o->original && s->before && s->after;
   if (same && s->before <= f->story->row.n && s->after <= f->story->row.n)
     hd_story_order(f->story, s->before, s->after);
-  hd_present_finding(STDERR_FILENO, f);
+  hd_present_finding(STDERR_FILENO, f, p->o->full);
   hd_finding_free(f);
   hd_symbolizer_free(sym);
 }
@@ -35,11 +36,16 @@ static int check_run(struct replay *p, const struct hd_rerun *run, enum hd_repla
     if (c.same) show_finding(p, run);
     if (!c.same) hd_say("not reproduced: expected %s; %s", p->r.stored.title, c.why.s);
     if (c.event) {
-      hd_say("the replay diverged at event %llu of %llu: expected %s, got %s", (unsigned long long)c.event,
-             (unsigned long long)p->r.stored.nevents, c.want.s, c.got.s);
+      unsigned long long n = p->r.stored.nevents;
+      if (c.beyond)
+        hd_say("the replay went on after event %llu, the last one stored, with %s", n, c.got.s);
+      else
+        hd_say("the replay diverged at event %llu of %llu: expected %s, got %s", (unsigned long long)c.event,
+               n, c.want.s, c.got.s);
       hd_say("likely cause: %s", c.cause);
     }
     *result = c.result;
+    p->whole = c.whole;
   }
   hd_comparison_fini(&c);
   return rc;
@@ -99,7 +105,9 @@ static int replay(struct replay *p, const char *dir, struct hd_err *err) {
   if (p->o->times > 1)
     hd_say("%llu of %llu identical", (unsigned long long)identical, (unsigned long long)i);
   else if (worst == HD_REPLAY_SAME && !p->o->quiet)
-    hd_say("replayed: the same finding, all %llu events identical", (unsigned long long)p->r.stored.nevents);
+    hd_say("replayed: the same finding, all %llu %s identical",
+           (unsigned long long)(p->whole ? p->r.stored.nevents : p->r.stored.noperations),
+           p->whole ? "events" : "operations of the schedule");
   return exit_code(p, worst);
 }
 

@@ -194,6 +194,11 @@ static int add_folder(struct gather *g, const char *dir, bool top, struct hd_err
   for (size_t i = 0; i < n && rc == HD_OK; i++) {
     char *path = hd_sprintf("%s/%u", dir, number[i]);
     rc = add_finding(g, path, err);
+    bool alone = n == 1 && json_array_size(g->searches) == before;
+    if (rc != HD_OK && !alone) { /* the others are shown all the same */
+      hd_warn("left out: %s", err->text);
+      rc = HD_OK;
+    }
     free(path);
   }
   free(number);

@@ -131,6 +131,8 @@ static void make_man(struct hd_str *out) {
       ".TP\n.I heddle.toml\nWhat\n.B heddle check\nruns when no program is given; docs/config.md has its keys.\n"
       ".SH ENVIRONMENT\n.TP\n.B HEDDLE_CC\\fR, \\fBHEDDLE_CXX\nThe compilers of\n.B heddle cc\nand\n.BR "
       "heddle\\ c++ .\n"
+      ".TP\n.B HEDDLE_OPTIONS\nOptions for every call, separated by blanks. Those of heddle.toml and of the command line\n"
+      "override them; each verb takes those that it has.\n"
       ".TP\n.B HEDDLE_CHECK_OPTIONS\nFor test programs that call\n.BR hd_check ()\nthemselves: more options of\n"
       ".B heddle check\nfor every call, separated by blanks. They override those of the call.\n"
       ".TP\n.B HEDDLE\nFor these programs: the\n.B heddle\nto use instead of the one that they were built with.\n"

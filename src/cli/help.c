@@ -11,10 +11,12 @@ static const char cc_help[] =
     "The compiler's own options pass through unchanged; Heddle adds its instrumentation\n"
     "and, when linking, its runtime. Use it as CC in make, CMake and configure.\n\n"
     "  --heddle-compiler=PATH      the compiler to drive (default gcc or g++)\n"
-    "  --branches                  also record branches, for heddle predict\n"
     "  HEDDLE_CC, HEDDLE_CXX       the same, in the environment\n"
+    "  --branches                  also record branches, for heddle predict\n"
     "  --facts                     keep facts about the code in the objects, for heddle aim\n"
-    "                              (needs clang-19, which is the default compiler then)\n";
+    "                              (needs clang-19, which is the default compiler then)\n"
+    "  --symbolic                  follow inputs through the program, for heddle concolic\n"
+    "                              (needs clang-19, too)\n";
 
 #define SEARCH_EXIT                                                                               \
   "Exit codes:\n"                                                                                 \
@@ -35,12 +37,30 @@ static const char check_exit[] =
     "of the file, for example --no-all.\n\n" SEARCH_EXIT
     "  Of several targets, the most important code counts: 4, 3, 2, 1, 5, then 0.\n";
 
+static const char hunt_exit[] =
+    "For the test of a suite that fails once in ten thousand runs. DIR is a build folder of CMake (what\n"
+    "ctest runs) or Meson, built with heddle cc; FILE has a command in each line (- is standard input), or\n"
+    "is a heddle.toml. Without it: heddle.toml here, else a build folder here, else heddle.toml above.\n\n"
+    "The tests share --time (default 60s). Each gets a short slice first; then the next slice goes to the\n"
+    "test that had least, and sooner to one that still shows something new. The search of a test ends at\n"
+    "its first finding. The other options apply to every test.\n\n" SEARCH_EXIT
+    "  Of several tests, the most important code counts: 4, 3, 2, 1, 5, then 0.\n";
+
 static const char init_exit[] =
     "The file lists the programs in this folder and below that were built with heddle cc; its\n"
     "comments show what else it can contain.\n\n"
     "Exit codes:\n"
     "  0  written\n"
     "  2  wrong usage; also if there is a heddle.toml already\n"
+    "  3  environment: the file cannot be written\n";
+
+static const char suppress_help[] =
+    "Appends a rule for each finding to FILE (default heddle.supp), for --suppressions: its kind, and the\n"
+    "function in which it happened. A rule that is there already is not added again. Widen or narrow the\n"
+    "rule in the file: the part behind the colon is a pattern of function names and file paths.\n\n"
+    "Exit codes:\n"
+    "  0  the file has the rules\n"
+    "  2  wrong usage; also a folder that is damaged or not a Heddle finding\n"
     "  3  environment: the file cannot be written\n";
 
 static const char replay_exit[] =
@@ -119,6 +139,20 @@ static const char report_exit[] =
     "  2  wrong usage; also a folder that is damaged or not Heddle's\n"
     "  3  environment: a file that cannot be read or written\n";
 
+static const char list_exit[] =
+    "DIR is a folder in which `heddle check` stored findings (default .heddle), also for the targets\n"
+    "of heddle.toml. A finding that is found again keeps its folder.\n\n"
+    "Exit codes:\n"
+    "  0  listed, also if there are none\n"
+    "  2  wrong usage; also if there is no such folder\n";
+
+static const char clean_exit[] =
+    "DIR as for heddle list. Removes the findings, and the search that is stored beside them; other\n"
+    "files stay.\n\n"
+    "Exit codes:\n"
+    "  0  removed\n"
+    "  2  wrong usage; also if there is no such folder\n";
+
 static const char trace_help[] =
     "TRACE is a file, or the folder of a finding; - is standard input. Reads Heddle's own traces,\n"
     "binary or text, and the STD format of race prediction tools.\n\n"
@@ -140,6 +174,7 @@ static const char cluster_help[] =
     "The ranks share one search, whose total is that of one machine. The options are those of heddle\n"
     "check; --jobs is the number of processes of each rank. The first rank prints the result.\n"
     "With --ranks-per-node N a rank runs as many processes as its share of the processors of a machine.\n"
+    "With --stage[=DIR] the first rank sends the program and its libraries to nodes that do not have them.\n"
     "Not supported: --classes. With the default strategy some ranks sample, the others share the search;\n"
     "sampling strategies divide --max-executions among the ranks.\n"
     "\n"
@@ -161,8 +196,12 @@ static const struct hd_verb_info verbs[] = {
      HD_VERB_RUN, search_exit, NULL},
     {"check", "heddle check [options] [-- PROGRAM [ARGS]]", "search for a schedule in which a program fails",
      HD_VERB_CHECK, check_exit, NULL},
+    {"concolic", "heddle concolic [options] -- PROGRAM [ARGS]",
+     "search for an input and a schedule with which a program fails", HD_VERB_CHECK, check_exit, NULL},
+    {"hunt", "heddle hunt [options] [DIR|FILE]", "search all tests of a suite, which share the time",
+     HD_VERB_CHECK, hunt_exit, NULL},
     {"cluster", "heddle cluster [--retry [--stall S] COMMAND|check [options] -- PROGRAM [ARGS]]",
-     "the same as one of many ranks, under mpirun or srun", 0, cluster_help, "check"},
+     "`heddle check` on many ranks, under mpirun or srun", 0, cluster_help, "check"},
     {"init", "heddle init [--force]", "write a heddle.toml, for `heddle check` without a program",
      HD_VERB_INIT, init_exit, NULL},
     {"replay", "heddle replay DIR [options] [-- GDB ARGS]",
@@ -182,6 +221,10 @@ static const struct hd_verb_info verbs[] = {
      "make mutants of a program, and see which ones its test kills", HD_VERB_MUTATE, mutate_exit, NULL},
     {"report", "heddle report [DIR|FINDING...] [-o FILE]", "write an HTML page about stored findings",
      HD_VERB_REPORT, report_exit, NULL},
+    {"list", "heddle list [DIR|FINDING...]", "list stored findings", HD_VERB_LIST, list_exit, NULL},
+    {"clean", "heddle clean [DIR|FINDING...]", "remove stored findings", HD_VERB_CLEAN, clean_exit, NULL},
+    {"suppress", "heddle suppress DIR... [-o FILE]", "add stored failures to a suppression file", 0,
+     suppress_help, NULL},
     {"trace", "heddle trace show|convert ...", "show and convert traces", 0, trace_help, "show convert"},
 };
 

@@ -15,9 +15,9 @@
 
 #define SEARCH (HD_VERB_RUN | HD_VERB_CHECK)
 #define STORED (HD_VERB_REPLAY | HD_VERB_EXPLAIN)
-#define READS                                                \
-  (STORED | HD_VERB_REPORT | HD_VERB_PREDICT | HD_VERB_AIM | \
-   HD_VERB_MUTATE) /* folders or files, named before or after the options */
+#define READS                                                                                \
+  (STORED | HD_VERB_REPORT | HD_VERB_PREDICT | HD_VERB_AIM | HD_VERB_MUTATE | HD_VERB_LIST | \
+   HD_VERB_CLEAN) /* folders or files, named before or after the options */
 #define EVERY (SEARCH | STORED | HD_VERB_RECORD | HD_VERB_PREDICT | HD_VERB_AIM)
 #define RUNS (SEARCH | HD_VERB_RECORD | HD_VERB_PREDICT | HD_VERB_AIM)
 #define FINDS (SEARCH | HD_VERB_PREDICT | HD_VERB_AIM)
@@ -53,6 +53,9 @@ static const struct {
      "also write the planner's questions there as PDDL, for other planners"},
     {OPT_WINDOW, "window", "N", HD_VERB_PREDICT,
      "how many events the solver looks at together (default 1000)"},
+    {OPT_FOLLOW, "follow", "N", HD_VERB_PREDICT,
+     "also predict from at most N of the executions that were tried and did something\n"
+     "new (default 24; 0: only from what was recorded)"},
     {OPT_FROM, "from", "FILE", HD_VERB_AIM,
      "instead of lines: the warnings of a report of ThreadSanitizer, Helgrind, DRD,\n"
      "cppcheck (--xml) or Infer (report.json), one after the other"},
@@ -81,10 +84,23 @@ static const struct {
      "stop after this time (default 60s for auto without --max-executions)"},
     {OPT_JOBS, "jobs", "N", HD_VERB_CHECK, "share the search among N processes (also -j N; default 1)"},
     {OPT_ALL, "all", NULL, HD_VERB_CHECK, "continue after the first finding"},
+    {OPT_INPUTS, "inputs", NULL, HD_VERB_CHECK,
+     "search the inputs, too: values of hd_input and __VERIFIER_nondet_*, all that make a\ndifference (built with heddle cc --symbolic)"},
+    {OPT_DRIVER, "driver", "partition|bounded", HD_VERB_CHECK,
+     "--inputs: a complete search of schedules for each class of inputs (default), or\n"
+     "inputs and schedules by the number of interferences"},
+    {OPT_INTERFERENCE, "interference", "K", HD_VERB_CHECK,
+     "--driver bounded: all schedules in which threads read at most K values that others\n"
+     "wrote (default: until every branch outcome is covered, at most 4)"},
+    {OPT_SYMBOLIC_ARGS, "symbolic-args", "N:SIZE", HD_VERB_CHECK,
+     "--inputs: the program gets N more arguments, any strings of up to SIZE bytes"},
     {OPT_IGNORE, "ignore", "KIND", FINDS,
      "do not look for this kind of finding (repeatable, or a comma-separated list)"},
     {OPT_SUPPRESSIONS, "suppressions", "FILE", FINDS,
-     "do not report findings that match a kind:glob line of the file (repeatable)"},
+     "do not report findings that match a kind:glob line of the file, or a line of\n"
+     "ThreadSanitizer's (repeatable)"},
+    {OPT_BASELINE, "baseline", "FILE", HD_VERB_CHECK,
+     "do not report findings that are in FILE, which an earlier search wrote (--json)"},
     {OPT_RESTART, "restart", "memory|fork|auto", SEARCH, "how executions are restarted (default auto)"},
     {OPT_CHECKPOINT, "checkpoint", "auto|always|never", HD_VERB_CHECK,
      "start executions after the set-up of the program: where it pays (default),\nwherever it can be done, or never"},
@@ -93,6 +109,9 @@ static const struct {
     {OPT_NO_SPURIOUS, "no-spurious", NULL, HD_VERB_CHECK, "do not explore spurious wake-ups"},
     {OPT_TIMEOUTS, "timeouts", "last|any", RUNS,
      "timed waits end when nothing else can run (default), or at any point"},
+    {OPT_CLOSED, "closed", NULL, RUNS,
+     "nothing comes from outside the program: no client, no message, no input\n"
+     "(default: noticed where the program's own threads are the clients)"},
     {OPT_PRELOAD, "preload", NULL, RUNS,
      "for a program not built with heddle cc: controls its synchronisation, input and\n"
      "output, but not its memory accesses, so data races are not detected"},
@@ -109,6 +128,9 @@ static const struct {
      "created first goes first"},
     {OPT_NO_SYMMETRY, "no-symmetry", NULL, HD_VERB_CHECK,
      "explore the schedules of all threads (default, as for --no-states)"},
+    {OPT_PROPERTY, "property", "races", HD_VERB_CHECK,
+     "cover every schedule for data races only: leave out what cannot lead to one, by facts\n"
+     "about the code (heddle cc --facts; strategies optimal, the default then, and dpor)"},
     {OPT_LEAKS, "leaks", NULL, FINDS, "report memory that is not freed at exit"},
     {OPT_THREAD_LEAKS, "thread-leaks", NULL, SEARCH, "report threads running or not joined at exit"},
     {OPT_EXIT_STATUS, "exit-status", "N", FINDS, "report an exit status other than N (default 0)"},
@@ -131,6 +153,8 @@ static const struct {
      "show failing schedules as found"},
     {OPT_BUDGET, "time", "TIME", HD_VERB_EXPLAIN,
      "spend this long looking for a smaller schedule (default 10s)"},
+    {OPT_FULL, "full", NULL, FINDS | HD_VERB_REPLAY | HD_VERB_EXPLAIN,
+     "show every line of what happened, not only those that explain the failure"},
     {OPT_ORIGINAL, "original", NULL, HD_VERB_REPLAY, "use the schedule as found, not the smaller one"},
     {OPT_TIMES, "times", "N", HD_VERB_REPLAY, "replay N times and compare (default 1)"},
     {OPT_GDB, "gdb", NULL, HD_VERB_REPLAY,
@@ -163,13 +187,16 @@ static const struct {
     {OPT_JSON, "json", "FILE", HD_VERB_MUTATE,
      "--run: write the results as JSON (also in DIR/results.json); - is standard output"},
     {OPT_FORCE, "force", NULL, HD_VERB_INIT, "replace an existing heddle.toml"},
-    {OPT_QUIET, "quiet", NULL, EVERY | HD_VERB_REPORT | HD_VERB_INIT | HD_VERB_MUTATE,
+    {OPT_QUIET, "quiet", NULL,
+     EVERY | HD_VERB_REPORT | HD_VERB_INIT | HD_VERB_MUTATE | HD_VERB_LIST | HD_VERB_CLEAN,
      "print only findings and errors"},
-    {OPT_HELP, "help", NULL, EVERY | HD_VERB_REPORT | HD_VERB_INIT | HD_VERB_MUTATE, "show this help"},
+    {OPT_HELP, "help", NULL,
+     EVERY | HD_VERB_REPORT | HD_VERB_INIT | HD_VERB_MUTATE | HD_VERB_LIST | HD_VERB_CLEAN, "show this help"},
 };
 
 #define DEFAULT_RUN "random" /* one execution, a different one for each --seed */
 #define DEFAULT_EXECUTIONS 10000
+#define DEFAULT_FOLLOW 24
 #define DEFAULT_SECONDS 60
 #define EXPLAIN_SECONDS 10 /* of `heddle explain` */
 #define RECORD_LENGTH 10000000
@@ -181,6 +208,31 @@ static int parse_number(const char *name, const char *value, uint64_t min, uint6
   if (hd_parse_u64(value, 10, INT64_MAX, out) && *out >= min) return HD_OK;
   return hd_fail(err, HD_EUSAGE, "--%s needs a whole number of at least %llu, not '%s'", name,
                  (unsigned long long)min, value);
+}
+
+/* N:SIZE, of arguments that are inputs. */
+static int parse_symbolic_args(struct hd_options *o, const char *value, struct hd_err *err) {
+  char *word = hd_strdup(value), *colon = strchr(word, ':');
+  if (colon) *colon = '\0';
+  bool good = colon && hd_parse_u64(word, 10, 64, &o->symbolic_args) && o->symbolic_args &&
+              hd_parse_u64(colon + 1, 10, HD_MAX_INPUT_SIZE, &o->symbolic_size) && o->symbolic_size;
+  free(word);
+  o->inputs = true;
+  if (good) return HD_OK;
+  return hd_fail(err, HD_EUSAGE,
+                 "--symbolic-args needs a number of arguments and their size, such as 1:8, not '%s'", value);
+}
+
+/* Room for them in the command. They live as long as the process. */
+void hd_options_add_symbolic_args(struct hd_options *o) {
+  if (!o->symbolic_args) return;
+  char **all = hd_alloc(((size_t)o->nargs + o->symbolic_args + 1) * sizeof *all);
+  memcpy(all, o->args, (size_t)o->nargs * sizeof *all);
+  for (uint64_t i = 0; i < o->symbolic_args; i++) {
+    char *word = all[o->nargs++] = hd_alloc(o->symbolic_size + 1);
+    memset(word, '?', o->symbolic_size);
+  }
+  o->args = all;
 }
 
 /* 90s, 5m, 2h, 1.5h; a bare number is seconds. */
@@ -245,6 +297,16 @@ static int parse_checkpoint(const char *value, uint32_t *out, struct hd_err *err
   if (strcmp(value, "always") == 0) return *out = HD_CHECKPOINT_ALWAYS, HD_OK;
   if (strcmp(value, "never") == 0) return *out = HD_CHECKPOINT_NEVER, HD_OK;
   return hd_fail(err, HD_EUSAGE, "--checkpoint is auto, always or never, not '%s'", value);
+}
+
+static int parse_property(const char *value, uint32_t *out, struct hd_err *err) {
+  if (strcmp(value, "races") == 0) return *out = HD_PROPERTY_RACES, HD_OK;
+  if (strcmp(value, "deadlocks") == 0)
+    return hd_fail(
+        err, HD_EUSAGE,
+        "--property deadlocks is not possible: locks do not say which waits another schedule may have "
+        "(docs/soundness.md); search without --property");
+  return hd_fail(err, HD_EUSAGE, "--property is races, not '%s'", value);
 }
 
 static int parse_engine(const char *value, uint32_t *out, struct hd_err *err) {
@@ -338,9 +400,19 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
       return hd_fail(err, HD_EUSAGE, "--jobs needs a whole number from 1 to %d, not '%s'", HD_MAX_WORKERS,
                      value);
     case OPT_ALL: o->all = on; return HD_OK;
+    case OPT_INPUTS: o->inputs = on; return HD_OK;
+    case OPT_DRIVER:
+      o->bounded = strcmp(value, "bounded") == 0;
+      if (o->bounded || strcmp(value, "partition") == 0) return HD_OK;
+      return hd_fail(err, HD_EUSAGE, "--driver needs partition or bounded, not '%s'", value);
+    case OPT_INTERFERENCE:
+      if (hd_parse_u64(value, 10, 60, &o->interference)) return HD_OK;
+      return hd_fail(err, HD_EUSAGE, "--interference needs a whole number from 0 to 60, not '%s'", value);
+    case OPT_SYMBOLIC_ARGS: return parse_symbolic_args(o, value, err);
     case OPT_PLAIN: o->plain = on; return HD_OK;
     case OPT_OUTPUT: o->output = value; return HD_OK;
     case OPT_IGNORE: return hd_kinds_parse(value, &o->ignore, err);
+    case OPT_BASELINE: o->baseline = value; return HD_OK;
     case OPT_SUPPRESSIONS: return add_word(&o->suppressions, name, value, err);
     case OPT_RESTART: return parse_restart(value, &o->restart, err);
     case OPT_CHECKPOINT: return parse_checkpoint(value, &o->checkpoint, err);
@@ -353,6 +425,7 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
       if (on) o->spurious = false;
       return HD_OK;
     case OPT_PRELOAD: o->preload = on; return HD_OK;
+    case OPT_CLOSED: o->closed = on; return HD_OK;
     case OPT_TIMEOUTS:
       o->timeouts_any = strcmp(value, "any") == 0;
       if (o->timeouts_any || strcmp(value, "last") == 0) return HD_OK;
@@ -369,6 +442,7 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
       o->no_symmetry = !o->symmetry;
       return HD_OK;
     case OPT_STATE_MEMORY: return parse_size(name, value, &o->state_memory, err);
+    case OPT_PROPERTY: return parse_property(value, &o->property, err);
     case OPT_LEAKS: o->leaks = on; return HD_OK;
     case OPT_THREAD_LEAKS: o->thread_leaks = on; return HD_OK;
     case OPT_EXIT_STATUS:
@@ -387,6 +461,7 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
     case OPT_EXPLAIN:
     case OPT_BUDGET: return parse_time(name, value, &o->explain, err);
     case OPT_NO_EXPLAIN: return no_explain(o, on);
+    case OPT_FULL: o->full = on; return HD_OK;
     case OPT_ORIGINAL: o->original = on; return HD_OK;
     case OPT_TIMES: return parse_number(name, value, 1, &o->times, err);
     case OPT_GDB: o->gdb = on; return HD_OK;
@@ -405,6 +480,7 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
     case OPT_NO_META: o->no_meta = on; return HD_OK;
     case OPT_NO_FACTS: o->no_facts = on; return HD_OK;
     case OPT_WINDOW: return parse_number(name, value, 2, &o->window, err);
+    case OPT_FOLLOW: return parse_number(name, value, 0, &o->follow, err);
     case OPT_COUNT: return parse_number(name, value, 1, &o->count, err);
     case OPT_OPERATORS: return hd_mutations_parse(value, &o->operators, err);
     case OPT_COMPILE_COMMANDS: o->compile_commands = value; return HD_OK;
@@ -433,7 +509,8 @@ void hd__set_budget(struct hd_options *o) {
 void hd_options_init(struct hd_options *o, enum hd_verb verb) {
   struct hd_session_config d;
   hd_session_config_init(&d, NULL);
-  *o = (struct hd_options){.depth = d.search.depth,
+  *o = (struct hd_options){.interference = 4,
+                           .depth = d.search.depth,
                            .seed = d.search.seed,
                            .jobs = d.search.workers,
                            .max_length = d.search.max_length,
@@ -576,8 +653,27 @@ static int check_symmetry(const struct hd_options *o, struct hd_err *err) {
   return HD_OK;
 }
 
+/* What a search for one property is combined with (explore/property.c). */
+static int check_property(struct hd_options *o, struct hd_err *err) {
+  if (!o->strategy) o->strategy = "optimal";
+  if (strcmp(o->strategy, "optimal") != 0 && strcmp(o->strategy, "dpor") != 0)
+    return hd_fail(err, HD_EUSAGE, "--property is for --strategy optimal and dpor, not %s", o->strategy);
+  const char *other = o->states       ? "states"
+                      : o->symmetry   ? "symmetry"
+                      : o->bound_kind ? "preemptions or --delays"
+                      : o->save       ? "save"
+                      : o->resume     ? "resume"
+                      : o->preload    ? "preload"
+                                      : NULL;
+  if (other) return hd_fail(err, HD_EUSAGE, "--property cannot be combined with --%s", other);
+  if (o->ignore >> HD_KIND_DATA_RACE & 1)
+    return hd_fail(err, HD_EUSAGE, "--property races looks for data races, which --ignore turns off");
+  return HD_OK;
+}
+
 int hd_options_finish(struct hd_options *o, enum hd_verb verb, struct hd_err *err) {
-  int rc = o->states ? check_states(o, err) : HD_OK;
+  int rc = o->property ? check_property(o, err) : HD_OK;
+  if (rc == HD_OK && o->states) rc = check_states(o, err);
   if (rc != HD_OK) return rc;
   if (!o->strategy)
     o->strategy = (verb & (HD_VERB_RUN | HD_VERB_RECORD)) && !o->bound_kind ? DEFAULT_RUN : HD_DEFAULT_CHECK;
@@ -589,15 +685,54 @@ int hd_options_finish(struct hd_options *o, enum hd_verb verb, struct hd_err *er
   if (o->symmetry && (rc = check_symmetry(o, err)) != HD_OK) return rc;
   if (verb == HD_VERB_RUN || verb == HD_VERB_RECORD) o->max_executions = 1;
   if (verb == HD_VERB_RECORD && !hd__given(o, OPT_MAX_LENGTH)) o->max_length = RECORD_LENGTH;
+  if (verb == HD_VERB_RUN && !hd__given(o, OPT_MAX_LENGTH)) o->max_length = HD_PATH_CAP / 2;
   o->seeded = hd__given(o, OPT_SEED);
   if (verb == HD_VERB_CHECK) hd__set_budget(o);
   if ((verb & (HD_VERB_PREDICT | HD_VERB_AIM)) && !hd__given(o, OPT_TIME)) o->time = DEFAULT_SECONDS;
+  if (!hd__given(o, OPT_FOLLOW)) o->follow = DEFAULT_FOLLOW;
   return HD_OK;
+}
+
+/* Whether the word is an option of some verb. */
+static bool is_option(const char *word) {
+  const char *attached;
+  word = long_word((enum hd_verb) ~0u, word, &attached);
+  return word[1] == '-' &&
+         find_option((enum hd_verb) ~0u, word + 2, strcspn(word + 2, "=")) < HD_COUNT(options);
+}
+
+int hd_options_environment(struct hd_options *o, enum hd_verb verb, struct hd_err *err) {
+  const char *given = getenv(HD_OPTIONS_ENV);
+  static char *text; /* options refer to it */
+  int rc = HD_OK;
+  if (!given || !*given) return HD_OK;
+  free(text);
+  text = hd_strdup(given);
+  HD_VEC(char *) word = {0};
+  char *rest = text;
+  for (char *one; (one = strsep(&rest, " \t\n"));)
+    if (*one) hd_vec_push(&word, one);
+  for (int i = 0; i < (int)word.n && rc == HD_OK; i++) {
+    const char *attached = NULL, *name = long_word(verb, word.v[i], &attached);
+    size_t k = name[0] == '-' && name[1] == '-' ? find_option(verb, name + 2, strcspn(name + 2, "=")) : 0;
+    if (name[0] != '-' || !is_option(word.v[i]))
+      rc = hd_fail(err, HD_EUSAGE, "'%s' is not an option", word.v[i]);
+    else if (k < HD_COUNT(options))
+      rc = take_option(o, verb, (int)word.n, word.v, &i, err);
+    else /* of other verbs */
+      while (i + 1 < (int)word.n && word.v[i + 1][0] != '-') i++;
+  }
+  hd_vec_free(&word);
+  hd_options_layer(o);
+  if (rc == HD_OK) return HD_OK;
+  struct hd_err why = *err;
+  return hd_fail(err, why.code, HD_OPTIONS_ENV ": %s", why.text);
 }
 
 int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **argv, struct hd_err *err) {
   hd_options_init(o, verb);
-  int rc = hd_options_words(o, verb, argc, argv, err);
+  int rc = hd_options_environment(o, verb, err);
+  if (rc == HD_OK) rc = hd_options_words(o, verb, argc, argv, err);
   return rc == HD_OK ? hd_options_finish(o, verb, err) : rc;
 }
 
@@ -618,6 +753,7 @@ static enum hd_option_place place_of(enum option_id id) {
     case OPT_SARIF:
     case OPT_JUNIT:
     case OPT_FORMAT:
+    case OPT_FULL:
     case OPT_QUIET: return HD_PLACE_PROJECT;
     default: return HD_PLACE_ANY;
   }

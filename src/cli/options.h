@@ -16,7 +16,9 @@ enum hd_verb {
   HD_VERB_INIT = 64,
   HD_VERB_PREDICT = 128,
   HD_VERB_AIM = 256,
-  HD_VERB_MUTATE = 512
+  HD_VERB_MUTATE = 512,
+  HD_VERB_LIST = 1024,
+  HD_VERB_CLEAN = 2048
 };
 
 #define HD_MAX_WORDS 32
@@ -44,9 +46,14 @@ struct hd_options {
   uint32_t checkpoint;   /* enum hd_checkpoint */
   uint64_t state_memory; /* bytes, 0: the default */
   bool all, classes, states, no_states, symmetry, no_symmetry, spurious, no_spurious, timeouts_any, leaks,
-      thread_leaks, quiet, preload;
-  uint64_t exit_status;             /* the expected one */
-  struct hd_word_list suppressions; /* files */
+      thread_leaks, quiet, preload, closed, inputs, bounded;
+  uint64_t interference;                 /* --driver bounded */
+  uint64_t symbolic_args, symbolic_size; /* --symbolic-args: how many, and bytes of each */
+  struct hd_str *covered;                /* gets what that covered, as text */
+  uint32_t property;                     /* enum hd_property_kind */
+  uint64_t exit_status;                  /* the expected one */
+  struct hd_word_list suppressions;      /* files */
+  const char *baseline;                  /* a file with known findings; NULL: none */
   const char *json, *sarif, *junit, *out;
   enum hd_format format;
   const char *save, *resume;
@@ -54,6 +61,7 @@ struct hd_options {
   uint32_t detectors;              /* HD_DETECTOR_BIT of each; 0: the default */
   uint32_t engines;                /* HD_ENGINE_*; 0: the default */
   uint64_t window;                 /* events; 0: the default */
+  uint64_t follow;                 /* executions that are predicted from, besides the first */
   const char *from;                /* aim: a report of another tool, or NULL */
   enum hd_aim_heuristic heuristic; /* of aim, and its other options */
   bool failure, best_first, no_refine, no_meta, no_facts, fsm;
@@ -68,7 +76,7 @@ struct hd_options {
   bool layer[HD_MAX_OPTIONS]; /* ... since hd_options_layer */
   uint64_t times;
   double explain; /* seconds for finding smaller schedules; 0: do not try */
-  bool original;
+  bool original, full;
   bool help, gdb, force;
   const char *config;          /* --config */
   struct hd_word_list targets; /* --target */
@@ -82,6 +90,8 @@ struct hd_options {
 };
 
 /* Reads the command line of `verb` (argv[0] is its name). */
+/* --symbolic-args: adds them to o->args. */
+void hd_options_add_symbolic_args(struct hd_options *o);
 int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **argv, struct hd_err *err);
 
 /* ---- the same in steps, for options that come from several places; values are not copied ---- */
@@ -92,6 +102,10 @@ void hd_options_layer(struct hd_options *o);
 /* Sets one option: `on` for a flag, `value` for others. pre: it is in the table. */
 int hd_options_set(struct hd_options *o, enum hd_verb verb, const char *name, const char *value, bool on,
                    struct hd_err *err);
+/* The options of the environment variable, which those of heddle.toml and of the command line override. Options of other
+ * verbs are passed over. */
+#define HD_OPTIONS_ENV "HEDDLE_OPTIONS"
+int hd_options_environment(struct hd_options *o, enum hd_verb verb, struct hd_err *err);
 /* The options of a command line. */
 int hd_options_words(struct hd_options *o, enum hd_verb verb, int argc, char **argv, struct hd_err *err);
 /* Checks all of them together, and fills in defaults that depend on others. */

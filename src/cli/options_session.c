@@ -2,16 +2,18 @@
 #include "cli/options.h"
 #include "cli/options_int.h"
 
+#include "abi/plan.h"
 #include "session/names.h"
 
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SHARE_MAX 4       /* processes, unless the user says how many */
-#define SHARE_AFTER 1     /* seconds */
-#define PREDICT_AFTER 1   /* seconds */
-#define PREDICT_SECONDS 2 /* of a long search, for other schedules of one execution */
+#define PLAIN_RECORDED (1u << 20) /* bounded interference: accesses that are no scheduling points */
+#define SHARE_MAX 4               /* processes, unless the user says how many */
+#define SHARE_AFTER 1             /* seconds */
+#define PREDICT_AFTER 1           /* seconds */
+#define PREDICT_SECONDS 2         /* of a long search, for other schedules of one execution */
 #define STATE_MEMORY (1ull << 30)
 #define STATES_AFTER 1000 /* executions */
 #define ALWAYS_EVERY 4    /* scheduling points, from one template to the next */
@@ -70,6 +72,7 @@ void hd_options_session(const struct hd_options *o, enum hd_verb verb, struct hd
   s->spurious = o->spurious;
   s->one_phase = o->no_spurious;
   s->timeouts_any = o->timeouts_any;
+  s->closed = o->closed;
   s->classes = o->classes;
   set_reductions(o, s);
   if (verb == HD_VERB_CHECK && strcmp(o->strategy, HD_DEFAULT_CHECK) == 0 && !o->bound_kind &&
@@ -77,7 +80,34 @@ void hd_options_session(const struct hd_options *o, enum hd_verb verb, struct hd
     c->predict = PREDICT_SECONDS;
     c->predict_after = getenv("HEDDLE_TEST_PREDICT") ? 0 : PREDICT_AFTER; /* for tests: in any case */
   }
+  if (o->inputs) {
+    if (strcmp(o->strategy, HD_DEFAULT_CHECK) == 0) {
+      memset(s->strategy, 0, sizeof s->strategy);
+      strcpy(s->strategy, "optimal");
+    }
+    s->symbolic = HD_SYMBOLIC_INPUTS | HD_SYMBOLIC_CONDITIONS;
+    c->bounded = o->bounded;
+    c->symbolic_args = (uint32_t)(o->symbolic_args << 16 | o->symbolic_size);
+    c->covered = o->covered;
+    if (o->bounded) {
+      memset(s->strategy, 0, sizeof s->strategy);
+      strcpy(s->strategy, HD_PLAN_NAME);
+      s->symbolic |= HD_SYMBOLIC_LOG | HD_SYMBOLIC_READS;
+      s->restart = HD_RESTART_MEMORY;
+      s->one_phase = 1;
+      s->detail = 1;
+      s->plain = PLAIN_RECORDED;
+      c->interference = (unsigned)o->interference;
+      c->until_covered = !hd__given(o, OPT_INTERFERENCE);
+    }
+    s->checkpoint = HD_CHECKPOINT_NEVER; /* shadows of memory are not restored */
+    s->states = s->symmetry = HD_REDUCE_NO;
+    s->may_switch = 0;
+    s->workers = 1;
+    c->predict = 0;
+  }
   s->state_memory = o->state_memory ? o->state_memory : STATE_MEMORY;
+  s->property = o->property;
   s->leaks = o->leaks;
   s->thread_leaks = o->thread_leaks;
   s->exit_status = (uint32_t)o->exit_status;
@@ -89,6 +119,7 @@ void hd_options_session(const struct hd_options *o, enum hd_verb verb, struct hd
   c->explain = o->explain;
   c->suppressions = o->suppressions.v;
   c->nsuppressions = o->suppressions.n;
+  c->baseline = o->baseline;
   c->out = o->out;
   c->save = o->save;
   c->resume = o->resume;
@@ -111,6 +142,7 @@ static const struct {
     {HD_SETTING_RESTART, OPT_RESTART, "restart"},
     {HD_SETTING_SPURIOUS, OPT_SPURIOUS, "spurious"},
     {HD_SETTING_TIMEOUTS, OPT_TIMEOUTS, "timeouts"},
+    {HD_SETTING_CLOSED, OPT_CLOSED, "closed"},
     {HD_SETTING_CLASSES, OPT_CLASSES, "classes"},
     {HD_SETTING_SYMMETRY, OPT_SYMMETRY, "symmetry"},
     {HD_SETTING_SYMMETRY, OPT_NO_SYMMETRY, "symmetry"},

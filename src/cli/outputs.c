@@ -130,6 +130,8 @@ int hd_outputs_check(const struct hd_options *o, struct hd_err *err) {
                        out[i].option);
     rc = check_path(out[i].option, out[i].path, err);
   }
+  if (rc == HD_OK) rc = check_path("save", o->save, err);
+  if (rc == HD_OK && o->resume && access(o->resume, F_OK) == 0) rc = check_path("resume", o->resume, err);
   return rc;
 }
 

@@ -79,7 +79,7 @@ static int unknown(const struct hd_project *p, const struct hd_toml *v, const st
 
 /* ---- values ---- */
 
-static char *make(struct hd_project *p, char *s) {
+char *hd__project_own(struct hd_project *p, char *s) {
   hd_vec_push(&p->made, s);
   return s;
 }
@@ -96,7 +96,7 @@ static int get_string(const struct hd_project *p, const struct hd_toml *v, const
 /* A file named in heddle.toml, relative to the current folder. */
 static const char *from_here(struct hd_project *p, const char *path) {
   if (path[0] == '/' || strcmp(path, "-") == 0 || !*p->prefix) return path;
-  return make(p, hd_sprintf("%s%s", p->prefix, path));
+  return hd__project_own(p, hd_sprintf("%s%s", p->prefix, path));
 }
 
 static bool is_path(const struct hd_option_info *i) {
@@ -128,7 +128,7 @@ static int set_value(struct hd_project *p, struct hd_options *o, const struct hd
   if (!fits(i, v, &needs))
     return wrong_value(p, v, err, "`%s` needs %s%s, not %s", key, needs, i->list ? " or a list of them" : "",
                        hd_toml_kind(v));
-  if (v->type == HD_TOML_INTEGER) text = make(p, hd_sprintf("%lld", (long long)v->integer));
+  if (v->type == HD_TOML_INTEGER) text = hd__project_own(p, hd_sprintf("%lld", (long long)v->integer));
   if (i->arg && !*text) return wrong_value(p, v, err, "`%s` is empty; leave it out or give it a value", key);
   if (is_path(i)) text = from_here(p, text);
   struct hd_err why;
@@ -154,8 +154,8 @@ static int set_option(struct hd_project *p, struct hd_options *o, const struct h
 
 static int read_defaults(struct hd_project *p, struct hd_options *o, struct hd_err *err) {
   const struct hd_toml *t = hd_toml_get(p->toml, "defaults");
-  int rc = HD_OK;
   hd_options_init(o, HD_VERB_CHECK);
+  int rc = hd_options_environment(o, HD_VERB_CHECK, err);
   for (size_t i = 0; t && i < t->item.n && rc == HD_OK; i++) {
     struct hd_option_info info;
     struct guess g = new_guess(t->item.v[i]->key);
@@ -204,7 +204,8 @@ static int read_env(const struct hd_project *p, const struct hd_toml *v, struct 
     if (e->type != HD_TOML_STRING)
       return wrong_value(p, e, err, "`%s` needs a string, not %s; put it in quotes", e->key, hd_toml_kind(e));
   }
-  t->env = v;
+  for (size_t i = 0; i < v->item.n; i++)
+    hd_vec_push(&t->env, ((struct hd_variable){v->item.v[i]->key, v->item.v[i]->text}));
   return HD_OK;
 }
 
@@ -246,7 +247,7 @@ static int read_key(struct hd_project *p, struct hd_task *t, const struct hd_tom
   if (strcmp(v->key, "build") == 0) return read_build(p, v, &t->build, err);
   if (strcmp(v->key, "cwd") == 0) {
     rc = get_string(p, v, &s, err);
-    if (rc == HD_OK) t->o.cwd = make(p, hd_absolute(p->folder, s));
+    if (rc == HD_OK) t->o.cwd = hd__project_own(p, hd_absolute(p->folder, s));
     return rc;
   }
   if (strcmp(v->key, "input") == 0) {
@@ -261,9 +262,9 @@ static int read_key(struct hd_project *p, struct hd_task *t, const struct hd_tom
 
 /* The program as argv[0]: a path relative to the folder of the file. */
 static char *program_word(struct hd_project *p, const struct hd_task *t, const char *program) {
-  if (program[0] == '/') return make(p, hd_strdup(program));
-  if (t->o.cwd) return make(p, hd_absolute(p->folder, program));
-  return make(p, strchr(program, '/') ? hd_strdup(program) : hd_sprintf("./%s", program));
+  if (program[0] == '/') return hd__project_own(p, hd_strdup(program));
+  if (t->o.cwd) return hd__project_own(p, hd_absolute(p->folder, program));
+  return hd__project_own(p, strchr(program, '/') ? hd_strdup(program) : hd_sprintf("./%s", program));
 }
 
 /* Fills in missing keys. */
@@ -294,7 +295,7 @@ static int finish(struct hd_project *p, struct hd_task *t, int argc, char **argv
   t->o.args = t->argv;
   for (t->o.nargs = 0; t->argv[t->o.nargs];) t->o.nargs++;
   const char *out = t->o.out ? t->o.out : from_here(p, ".heddle");
-  t->o.out = make(p, hd_sprintf("%s/%s", out, t->name));
+  t->o.out = hd__project_own(p, hd_sprintf("%s/%s", out, t->name));
   return HD_OK;
 }
 
@@ -343,10 +344,10 @@ static bool is_chosen(const struct hd_word_list *patterns, const char *name) {
 static void free_task(struct hd_task *t) {
   free(t->name);
   free(t->argv);
+  hd_vec_free(&t->env);
 }
 
-/* Keeps only the targets that --target selects. */
-static int choose(struct hd_project *p, struct hd_err *err) {
+int hd__project_choose(struct hd_project *p, struct hd_err *err) {
   struct hd_str names;
   hd_str_init(&names);
   for (size_t i = 0; i < p->task.n; i++) hd_str_addf(&names, "%s%s", i ? ", " : "", p->task.v[i].name);
@@ -387,7 +388,7 @@ static int read_project(struct hd_project *p, int argc, char **argv, struct hd_e
   if (rc == HD_OK && p->task.n == 0)
     rc = hd_fail(err, HD_EUSAGE, "%s has no targets: add [[target]] and, below it, program = \"./test\"",
                  p->file);
-  return rc == HD_OK ? choose(p, err) : rc;
+  return rc == HD_OK ? hd__project_choose(p, err) : rc;
 }
 
 /* ---- finding it ---- */

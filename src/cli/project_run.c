@@ -1,231 +1,11 @@
-/* project_run.c: runs the targets of heddle.toml, one after the other. Runs in the supervisor.
- *
- * Each target is searched by a forked child, which does the same as `heddle check -- PROGRAM` and passes its result
- * through a memory file. If a child fails, the others still run, and the table is printed.
- *
- * Signals that end a search are blocked here and handled synchronously. The terminal sends them to the child, too; a
- * signal sent to this process only is forwarded. */
+/* project_run.c: runs the targets of heddle.toml, one after the other, and prints and writes the results. Runs in the
+ * supervisor. */
 #include "cli/project.h"
-#include "session/names.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-#define MOST_RESULT ((size_t)1 << 30)
-#define LIVE_NAME 20 /* columns of the live line for a name */
-
-struct run {
-  struct hd_project *p;
-  sigset_t waited, before; /* signals blocked here; the previous mask */
-  bool interrupted;
-  struct hd_task_row *row; /* [p->task.n] */
-};
-
-/* ---- children ---- */
-
-/* Waits for the child; returns its status as in waitpid. */
-static int wait_child(struct run *r, pid_t pid) {
-  int status;
-  while (waitpid(pid, &status, WNOHANG) != pid) {
-    siginfo_t info;
-    if (sigwaitinfo(&r->waited, &info) < 0 || info.si_signo == SIGCHLD) continue;
-    r->interrupted = true;
-    if (info.si_code != SI_KERNEL) kill(pid, info.si_signo);
-  }
-  return status;
-}
-
-static bool interrupted(struct run *r) {
-  sigset_t set = r->waited;
-  sigdelset(&set, SIGCHLD);
-  struct timespec now = {0};
-  while (sigtimedwait(&set, NULL, &now) > 0) r->interrupted = true;
-  return r->interrupted;
-}
-
-/* Sets up a child. */
-static void begin_child(const struct run *r, const char *folder) {
-  prctl(PR_SET_PDEATHSIG, SIGTERM);
-  sigprocmask(SIG_SETMASK, &r->before, NULL);
-  if (folder && chdir(folder)) _exit(127);
-}
-
-static pid_t start_child(struct hd_err *err) {
-  fflush(NULL);
-  pid_t pid = fork();
-  if (pid < 0) hd_fail(err, HD_EENV, "cannot start a process: %s", strerror(errno));
-  return pid;
-}
-
-/* ---- build commands ---- */
-
-/* The output goes to standard error: standard output may be used for a result. */
-static int build(struct run *r, const struct hd_build *b, struct hd_err *err) {
-  if (!b->command) return HD_OK;
-  if (!r->p->o.quiet) hd_say("%s", b->command);
-  pid_t pid = start_child(err);
-  if (pid < 0) return err->code;
-  if (pid == 0) {
-    int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    begin_child(r, r->p->folder);
-    dup2(null, STDIN_FILENO);
-    dup2(STDERR_FILENO, STDOUT_FILENO);
-    execl("/bin/sh", "sh", "-c", b->command, (char *)NULL);
-    _exit(127);
-  }
-  int status = wait_child(r, pid);
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return HD_OK;
-  const char *how = WIFSIGNALED(status) ? "was ended by" : "failed with exit status";
-  char number[16];
-  snprintf(number, sizeof number, "%d", WEXITSTATUS(status));
-  return hd_fail(err, HD_EENV, "%s:%d:%d: the build command %s %s: %s", r->p->file, b->line, b->column, how,
-                 WIFSIGNALED(status) ? hd_signal_name(WTERMSIG(status)) : number, b->command);
-}
-
-/* ---- one target ---- */
-
-static void redirect(int fd, const char *path, int flags) {
-  int opened = open(path, flags | O_CLOEXEC);
-  if (opened < 0) {
-    hd_say("%s: %s", path, strerror(errno));
-    return;
-  }
-  dup2(opened, fd);
-  close(opened);
-}
-
-/* In the child: runs the search. Its messages follow the result, on separate lines. */
-static _Noreturn void search(const struct run *r, struct hd_task *t, int fd) {
-  struct hd_str said, name;
-  struct stat st;
-  hd_str_init(&said);
-  hd_str_init(&name);
-  hd__add_short(&name, t->name, LIVE_NAME);
-  begin_child(r, NULL);
-  hd_speak_for(name.s, &said);
-  int code = -HD_EENV;
-  t->o.result_fd = fd;
-  redirect(STDOUT_FILENO, "/dev/null", O_WRONLY);
-  for (size_t i = 0; t->env && i < t->env->item.n; i++)
-    setenv(t->env->item.v[i]->key, t->env->item.v[i]->text, 1);
-  redirect(STDIN_FILENO, t->input ? t->input : "/dev/null", O_RDONLY);
-  if (said.n == 0 && (stat(t->o.cwd, &st) || !S_ISDIR(st.st_mode)))
-    hd_say("%s: no such folder; see cwd of the target", t->o.cwd);
-  if (said.n == 0) code = hd_present_search(&t->o, HD_VERB_CHECK);
-  json_t *line = json_pack("{s:o}", "said", hd_json_text(said.s));
-  char *text = json_dumps(line, JSON_COMPACT);
-  hd_write_all(fd, text, strlen(text));
-  _exit(code);
-}
-
-/* Reads the child's result. */
-static void receive(struct hd_task_row *row, int fd) {
-  char *path = hd_sprintf("/proc/self/fd/%d", fd), *text = NULL;
-  struct hd_err err;
-  size_t len;
-  if (hd_read_file(path, MOST_RESULT, &text, &len, &err) == HD_OK) {
-    char *rest = text;
-    for (char *line; (line = strsep(&rest, "\n"));) {
-      json_t *json = json_loads(line, 0, NULL);
-      const char *said = json_string_value(json_object_get(json, "said"));
-      if (said) hd_str_add(&row->said, said);
-      if (json_object_get(json, "summary") && !row->result)
-        row->result = json;
-      else
-        json_decref(json);
-    }
-  }
-  free(text);
-  free(path);
-}
-
-/* The last message that is not a warning: the reason for a missing result. */
-static char *reason(const struct hd_str *said) {
-  char *copy = hd_strdup(said->s), *rest = copy, *last = NULL;
-  for (char *line; (line = strsep(&rest, "\n"));)
-    if (*line && strncmp(line, "warning: ", 9) != 0) last = line;
-  char *out = last ? hd_strdup(last) : NULL;
-  free(copy);
-  return out;
-}
-
-/* The result of a search that did not produce one. */
-static void make_result(struct hd_task_row *row, const struct hd_task *t, enum hd_stop stop,
-                        const char *why) {
-  struct hd_summary sum = {
-      .command = t->argv,
-      .strategy = t->o.strategy,
-      .systematic = hd_strategy_systematic(t->o.strategy),
-      .seed = t->o.seed,
-      .stop = stop,
-      .error = why,
-  };
-  hd_summary_judge(&sum, &(struct hd_evidence){0});
-  row->result = hd_outputs_result(&t->o, &sum, t->o.cwd);
-  hd_summary_fini(&sum);
-}
-
-/* Reports how a child without a result has ended. */
-static void judge(struct hd_task_row *row, const struct hd_task *t, int status) {
-  int signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP) { /* before its search began */
-    row->status = 5;
-    if (!row->result) make_result(row, t, HD_STOP_INTERRUPTED, NULL);
-    return;
-  }
-  if (signal) {
-    bool killed = signal == SIGKILL;
-    row->status = killed ? -HD_EENV : -HD_EINTERNAL;
-    hd_str_addf(&row->said, "the search was ended by %s: %s\n", hd_signal_name(signal),
-                killed ? "is there enough memory?" : "a bug in heddle; please report it");
-  } else {
-    row->status = WEXITSTATUS(status);
-  }
-  if (row->result) return;
-  if (row->status < 2 || row->status == 5) row->status = -HD_EINTERNAL;
-  if (row->said.n == 0)
-    hd_str_addf(&row->said, "the search ended with exit status %d and without a result\n", row->status);
-  char *why = reason(&row->said);
-  make_result(row, t, HD_STOP_ERROR, why);
-  free(why);
-}
-
-static void run_task(struct run *r, struct hd_task *t, struct hd_task_row *row) {
-  struct hd_err err = {0};
-  row->name = t->name;
-  hd_str_init(&row->said);
-  if (interrupted(r)) {
-    row->skipped = true;
-    row->status = 5;
-    make_result(row, t, HD_STOP_INTERRUPTED, NULL);
-    return;
-  }
-  int rc = build(r, &t->build, &err);
-  int fd = rc == HD_OK ? memfd_create("heddle-result", MFD_CLOEXEC) : -1;
-  if (rc == HD_OK && fd < 0) rc = hd_fail(&err, HD_EENV, "cannot make a memory file: %s", strerror(errno));
-  pid_t pid = rc == HD_OK ? start_child(&err) : -1;
-  if (pid == 0) search(r, t, fd);
-  if (pid > 0) {
-    int status = wait_child(r, pid);
-    receive(row, fd);
-    judge(row, t, status);
-  } else {
-    row->status = -err.code;
-    hd_str_addf(&row->said, "%s\n", err.text);
-    make_result(row, t, HD_STOP_ERROR, err.text);
-  }
-  if (fd >= 0) close(fd);
-}
-
-/* ---- all of them ---- */
 
 /* The most important status: a bug of ours, then errors that prevented a search, then findings. */
 static int worst(const struct hd_task_row *row, size_t n) {
@@ -237,16 +17,14 @@ static int worst(const struct hd_task_row *row, size_t n) {
 }
 
 /* The JSON of a project. */
-static json_t *about(const struct run *r, double seconds) {
+static json_t *about(const struct hd_project *p, const struct hd_task_row *row, double seconds) {
   json_t *targets = json_array();
-  for (size_t i = 0; i < r->p->task.n; i++) {
-    const struct hd_task_row *row = &r->row[i];
-    json_array_append_new(targets, json_pack("{s:o,s:s,s:i,s:O}", "name", hd_json_text(row->name), "verdict",
-                                             hd__row_verdict(row), "status", row->status, "result",
-                                             json_object_get(row->result, "summary")));
-  }
-  return json_pack("{s:s,s:o,s:i,s:f,s:o}", "heddle", HD_VERSION, "config", hd_json_text(r->p->file),
-                   "status", worst(r->row, r->p->task.n), "seconds", seconds, "targets", targets);
+  for (size_t i = 0; i < p->task.n; i++)
+    json_array_append_new(targets, json_pack("{s:o,s:s,s:i,s:O}", "name", hd_json_text(row[i].name),
+                                             "verdict", hd__row_verdict(&row[i]), "status", row[i].status,
+                                             "result", json_object_get(row[i].result, "summary")));
+  return json_pack("{s:s,s:o,s:i,s:f,s:o}", "heddle", HD_VERSION, "config", hd_json_text(p->file), "status",
+                   worst(row, p->task.n), "seconds", seconds, "targets", targets);
 }
 
 static void say_messages(const struct hd_task_row *row) {
@@ -254,11 +32,6 @@ static void say_messages(const struct hd_task_row *row) {
   for (char *line; (line = strsep(&rest, "\n"));)
     if (*line) hd_say("%s: %s", row->name, line);
   free(copy);
-}
-
-static void print(int fd, struct hd_str *text) {
-  hd_write_all(fd, text->s, text->n);
-  hd_str_clear(text);
 }
 
 /* Creates .heddle, which contains a folder per target. */
@@ -271,33 +44,45 @@ static void make_folders(const struct hd_project *p) {
   }
 }
 
-static int run_all(struct run *r, struct hd_err *err) {
-  struct hd_project *p = r->p;
-  struct hd_options *o = &p->o;
-  int fd = hd_outputs_own_stdout(o) ? STDERR_FILENO : STDOUT_FILENO;
+/* One after the other; a row is printed as soon as it is known. */
+static void run_each(struct hd_runner *r, struct hd_project *p, struct hd_task_row *row, int fd) {
   bool colour = hd_text_colour(fd);
-  double began = hd_now();
   struct hd_str text;
   hd_str_init(&text);
   hd__table_head(&text, p);
   for (size_t i = 0; i < p->task.n; i++) {
-    run_task(r, &p->task.v[i], &r->row[i]);
-    hd__table_row(&text, p, &r->row[i], colour);
-    if (!o->quiet) print(fd, &text);
+    hd__run_task(r, p, &p->task.v[i], &row[i]);
+    hd__table_row(&text, p, &row[i], colour);
+    if (!p->o.quiet) hd__print(fd, &text);
   }
-  hd_str_clear(&text);
-  for (size_t i = 0; i < p->task.n; i++)
-    hd_str_add(&text, json_string_value(json_object_get(r->row[i].result, "lines")));
-  for (size_t i = 0; i < p->task.n && !o->quiet; i++) hd__table_reasons(&text, &r->row[i]);
-  if (text.n && !o->quiet) hd_write_all(fd, "\n", 1);
-  print(fd, &text);
-  for (size_t i = 0; i < p->task.n; i++) say_messages(&r->row[i]);
-  hd__table_totals(&text, r->row, p->task.n);
-  if (!o->quiet) print(fd, &text);
   hd_str_fini(&text);
-  json_t *all = json_array(), *json = about(r, hd_now() - began);
-  for (size_t i = 0; i < p->task.n; i++) json_array_append(all, r->row[i].result);
-  int rc = hd_outputs_write_all(o, all, json, err);
+}
+
+static void print_rest(const struct hd_project *p, const struct hd_task_row *row, int fd) {
+  bool quiet = p->o.quiet;
+  struct hd_str text;
+  hd_str_init(&text);
+  for (size_t i = 0; i < p->task.n && p->hunt == 0; i++) hd__table_lines(&text, &row[i]);
+  for (size_t i = 0; i < p->task.n && !quiet; i++) hd__table_reasons(&text, p, &row[i]);
+  if (text.n && !quiet) hd_write_all(fd, "\n", 1);
+  hd__print(fd, &text);
+  for (size_t i = 0; i < p->task.n; i++) say_messages(&row[i]);
+  hd__table_totals(&text, p, row);
+  if (!quiet) hd__print(fd, &text);
+  hd_str_fini(&text);
+}
+
+static int run_all(struct hd_runner *r, struct hd_project *p, struct hd_task_row *row, struct hd_err *err) {
+  int fd = hd_outputs_own_stdout(&p->o) ? STDERR_FILENO : STDOUT_FILENO;
+  double began = hd_now();
+  if (p->hunt > 0)
+    hd__hunt(r, p, row, fd);
+  else
+    run_each(r, p, row, fd);
+  print_rest(p, row, fd);
+  json_t *all = json_array(), *json = about(p, row, hd_now() - began);
+  for (size_t i = 0; i < p->task.n; i++) json_array_append(all, row[i].result);
+  int rc = hd_outputs_write_all(&p->o, all, json, err);
   json_decref(all);
   json_decref(json);
   return rc;
@@ -305,22 +90,18 @@ static int run_all(struct run *r, struct hd_err *err) {
 
 int hd_project_run(struct hd_project *p) {
   struct hd_err err;
-  struct run r = {.p = p, .row = hd_alloc(p->task.n * sizeof *r.row)};
-  sigemptyset(&r.waited);
-  for (size_t i = 0; i < 4; i++) sigaddset(&r.waited, (const int[]){SIGINT, SIGTERM, SIGHUP, SIGCHLD}[i]);
+  struct hd_runner r;
+  struct hd_task_row *row = hd_alloc(p->task.n * sizeof *row);
   int rc = hd_outputs_check(&p->o, &err);
-  sigprocmask(SIG_BLOCK, &r.waited, &r.before);
-  if (rc == HD_OK) rc = build(&r, &p->build, &err);
+  hd__runner_begin(&r);
+  if (rc == HD_OK) rc = hd__run_build(&r, p, &p->build, &err);
   if (rc == HD_OK) {
     make_folders(p);
-    rc = run_all(&r, &err);
+    rc = run_all(&r, p, row, &err);
   }
-  int code = rc == HD_OK ? worst(r.row, p->task.n) : hd_err_exit(&err);
-  sigprocmask(SIG_SETMASK, &r.before, NULL);
-  for (size_t i = 0; i < p->task.n; i++) {
-    json_decref(r.row[i].result);
-    hd_str_fini(&r.row[i].said);
-  }
-  free(r.row);
+  int code = rc == HD_OK ? worst(row, p->task.n) : hd_err_exit(&err);
+  hd__runner_end(&r);
+  for (size_t i = 0; i < p->task.n; i++) hd__row_fini(&row[i]);
+  free(row);
   return code;
 }

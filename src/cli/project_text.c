@@ -13,6 +13,16 @@
 #define RED "\033[1;31m"
 #define PLAIN "\033[0m"
 
+void hd__print(int fd, struct hd_str *text) {
+  hd_write_all(fd, text->s, text->n);
+  hd_str_clear(text);
+}
+
+void hd__table_lines(struct hd_str *out, const struct hd_task_row *r) {
+  const char *lines = json_string_value(json_object_get(r->result, "lines"));
+  if (lines) hd_str_add(out, lines);
+}
+
 const char *hd__row_verdict(const struct hd_task_row *r) {
   const json_t *summary = json_object_get(r->result, "summary");
   if (r->skipped) return "skipped";
@@ -65,7 +75,7 @@ static size_t name_width(const struct hd_project *p) {
 }
 
 void hd__table_head(struct hd_str *out, const struct hd_project *p) {
-  add_name(out, "target", name_width(p));
+  add_name(out, p->hunt > 0 ? "test" : "target", name_width(p));
   hd_str_addf(out, "  %-8s  %10s  %10s  %8s\n", "verdict", "executions", "time", "findings");
 }
 
@@ -90,12 +100,14 @@ void hd__table_row(struct hd_str *out, const struct hd_project *p, const struct 
   hd_str_addf(out, "  %10s  %10s  %8zu\n", count, time, json_array_size(json_object_get(s, "findings")));
 }
 
-void hd__table_reasons(struct hd_str *out, const struct hd_task_row *r) {
+void hd__table_reasons(struct hd_str *out, const struct hd_project *p, const struct hd_task_row *r) {
   if (r->skipped || (r->status != 0 && r->status != 5))
     return; /* a finding or a message is printed instead */
   size_t i;
   const json_t *one, *all = json_object_get(json_object_get(r->result, "summary"), "inexact");
   json_array_foreach(all, i, one) {
+    const char *reason = json_string_value(json_object_get(one, "reason"));
+    if (p->hunt > 0 && reason && strcmp(reason, "time") == 0) continue; /* the column of times says it */
     const json_t *where = json_object_get(one, "where");
     hd_str_addf(out, "%s: not complete: %s", r->name, json_string_value(json_object_get(one, "text")));
     if (json_is_object(where))
@@ -105,10 +117,11 @@ void hd__table_reasons(struct hd_str *out, const struct hd_task_row *r) {
   }
 }
 
-void hd__table_totals(struct hd_str *out, const struct hd_task_row *rows, size_t n) {
+void hd__table_totals(struct hd_str *out, const struct hd_project *p, const struct hd_task_row *rows) {
+  const size_t n = p->task.n;
   static const char *const verdicts[] = {"clean", "bounded", "stopped", "found", "error", "skipped"};
   const char *separator = ": ";
-  hd_str_addf(out, "heddle: %zu target%s", n, n == 1 ? "" : "s");
+  hd_str_addf(out, "heddle: %zu %s%s", n, p->hunt > 0 ? "test" : "target", n == 1 ? "" : "s");
   for (size_t k = 0; k < sizeof verdicts / sizeof verdicts[0]; k++) {
     size_t count = 0;
     for (size_t i = 0; i < n; i++) count += strcmp(hd__row_verdict(&rows[i]), verdicts[k]) == 0;

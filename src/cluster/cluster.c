@@ -7,36 +7,16 @@
  * knows, restarts its own search, and sends the next generation.
  *
  * At the end rank 0 sends STOP, and every rank answers with its counters. */
-#include "cluster/cluster.h"
+#include "cluster/cluster_int.h"
 
-#include "cluster/balance.h"
-#include "explore/explore.h"
 #include "session/command.h"
 #include "session/names.h"
 #include "session/process.h"
-#include "session/units.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-
-enum {
-  MSG_START = HD_MSG_OTHER, /* struct start */
-  MSG_GENERATION,           /* knowledge, for everybody */
-  MSG_KNOW,                 /* knowledge, for rank 0 */
-  MSG_STATUS,               /* struct report */
-  MSG_FINDING,              /* a capture */
-  MSG_LOST,                 /* a text: the rank cannot go on */
-  MSG_STOP,
-  MSG_STATES,  /* struct sample */
-  MSG_FINAL,   /* struct hd_part, struct report */
-  MSG_FREEZE,  /* the serial is the round */
-  MSG_FROZEN,  /* struct frozen */
-  MSG_COLLECT, /* for everybody: send your part of the search */
-  MSG_PART,
-  MSG_THAW,
-};
 
 #define IDLE_LOOKS 8      /* of an idle rank at its messages, in a tick, ... */
 #define IDLE_NAP 100000   /* ... so many nanoseconds apart */
@@ -49,76 +29,6 @@ enum {
 #define STATES_ALONE 1.0
 #define LAST_WORDS 30.0 /* seconds to wait for the counters of all ranks */
 
-struct start {
-  uint32_t restart, ngrown;
-  uint64_t grown[HD_MAX_GROWN];
-};
-
-struct report {
-  uint64_t executions, events, units, messages, bytes;
-  double idle, seconds;
-};
-
-/* States that a rank has explored: 2^shift for each. */
-#define MAX_SAMPLE (1u << 22) /* of all ranks, ... */
-#define MIN_SAMPLE (1u << 10) /* ... but of each at least so many */
-struct sample {
-  uint64_t shift, n;
-  uint64_t key[];
-};
-
-/* Knowledge of another rank, in the generation in which that rank had it. */
-struct known {
-  int from;
-  uint32_t generation;
-  struct hd_str data;
-};
-
-/* How many messages about units a rank has sent and received, when its workers wait. */
-struct frozen {
-  uint64_t round, sent, received;
-};
-
-struct hd_cluster {
-  struct hd_net net;
-  struct hd_net team; /* the ranks that share a search: of `auto` the first ones, the others sample */
-  void *module;
-  bool opened, configured;
-  struct hd_balance *balance;
-  struct hd_session *session; /* while it runs */
-  bool shares;                /* units are exchanged: the strategy explores a tree */
-  bool started, stopping, lost;
-  double share_at; /* no unit is given before */
-  double began, reported_at;
-  uint32_t generation;
-  uint32_t unfit;             /* rank 0: units that did not fit */
-  uint64_t epoch;             /* of our search, in that generation */
-  bool waits;                 /* for the next generation */
-  bool tells;                 /* rank 0 does not know yet why */
-  HD_VEC(struct known) known; /* rank 0: what others have learned, and its search does not know yet */
-  bool has_next;              /* it has arrived */
-  uint32_t next;              /* its number */
-  struct hd_str knowledge;
-  struct start start;
-  bool has_start;
-  bool all;              /* findings do not end the search */
-  uint64_t most;         /* executions of all ranks together, if they share a tree; 0: any number */
-  struct report *report; /* rank 0: of every rank */
-  bool *final;           /* rank 0: its counters have arrived */
-  int nfinal;
-  /* Saving. */
-  const char *save;
-  double saved_at, save_every;
-  uint64_t sent, received; /* messages about units, besides those that the balancing has sent */
-  uint32_t round;          /* that rank 0 asks for; 0: nobody is frozen */
-  bool paused, collect;
-  struct frozen told;    /* what rank 0 knows of us */
-  struct frozen *frozen; /* rank 0: of every rank */
-  struct hd_str *part;   /* rank 0: of every rank */
-  HD_VEC(uint64_t) key;  /* rank 0: of states, of all ranks */
-  unsigned shift;        /* of them (struct sample) */
-};
-
 /* ---- opening ---- */
 
 #define INSTALL "apt-get install openmpi-bin libopenmpi-dev, then build heddle again"
@@ -126,6 +36,7 @@ struct hd_cluster {
 int hd_cluster_open(struct hd_cluster **out, struct hd_err *err) {
   struct hd_cluster *c = *out = hd_alloc(sizeof *c);
   hd_str_init(&c->knowledge);
+  hd_str_init(&c->staged);
   char *path = hd_sprintf("%s/heddle_mpi.so", hd_libdir() ? hd_libdir() : ".");
   c->module = dlopen(path, RTLD_NOW | RTLD_GLOBAL);
   free(path);
@@ -147,11 +58,10 @@ int hd_cluster_open(struct hd_cluster **out, struct hd_err *err) {
 }
 
 static void stop_all(struct hd_cluster *c);
-static void receive_all(struct hd_cluster *c);
 
 /* Looks at the messages, and gives others the processor. */
-static void wait_for_messages(struct hd_cluster *c) {
-  receive_all(c);
+void hd__cluster_wait(struct hd_cluster *c) {
+  hd__cluster_receive(c);
   nanosleep(&(struct timespec){0, 200000}, NULL);
 }
 
@@ -160,21 +70,29 @@ static void gather(struct hd_cluster *c) {
   double until = hd_now() + LAST_WORDS;
   stop_all(c);
   while (c->nfinal < c->net.size - 1 && hd_now() < until) {
-    wait_for_messages(c);
+    hd__cluster_wait(c);
   }
 }
 
 void hd_cluster_close(struct hd_cluster *c) {
   if (!c) return;
-  if (c->configured && !c->net.rank) gather(c); /* if the search did not even start */
+  if (c->opened && !c->net.rank) {
+    if (c->configured)
+      gather(c); /* if the search did not even start */
+    else
+      stop_all(c);
+  }
   hd_balance_free(c->balance);
   if (c->opened) c->net.close(&c->net);
   hd_str_fini(&c->knowledge);
+  hd_str_fini(&c->staged);
   for (int i = 0; c->part && i < c->net.size; i++) hd_str_fini(&c->part[i]);
   free(c->part);
   free(c->frozen);
   free(c->report);
   free(c->final);
+  hd_vec_free(&c->asking);
+  hd_vec_free(&c->span);
   hd_vec_free(&c->key);
   for (size_t i = 0; i < c->known.n; i++) hd_str_fini(&c->known.v[i].data);
   hd_vec_free(&c->known);
@@ -182,20 +100,12 @@ void hd_cluster_close(struct hd_cluster *c) {
 }
 
 int hd_cluster_rank(const struct hd_cluster *c) { return c->net.rank; }
+int hd_cluster_size(const struct hd_cluster *c) { return c->net.size; }
 
 /* ---- configuration ---- */
 
 static int refuse(const char *what, const char *why, struct hd_err *err) {
   return hd_fail(err, HD_EUSAGE, "heddle cluster: %s %s", what, why);
-}
-
-/* Each rank runs executions of its own numbers. */
-static void split_samples(const struct hd_cluster *c, struct hd_session_config *config) {
-  uint64_t n = config->search.max_executions, ranks = (uint64_t)c->net.size, rank = (uint64_t)c->net.rank;
-  uint64_t from = n ? n / ranks * rank + (rank < n % ranks ? rank : n % ranks) : rank << 40;
-  uint64_t to = n ? n / ranks * (rank + 1) + (rank + 1 < n % ranks ? rank + 1 : n % ranks) : 0;
-  config->executions_before = from;
-  config->search.max_executions = to;
 }
 
 /* The parts of `auto` take turns on one machine. Here the last ranks sample, and the others share the complete search. */
@@ -224,8 +134,6 @@ int hd_cluster_configure(struct hd_cluster *c, struct hd_session_config *config,
   }
   c->shares = hd_strategy_systematic(search->strategy);
   c->all = search->all;
-  if (!c->shares && c->team.size == c->net.size && (config->save || config->resume))
-    return refuse("--save and --resume", "are for complete strategies", err);
   c->save = config->save ? config->save : config->resume;
   c->save_every =
       getenv("HEDDLE_TEST_SAVE_EVERY") ? strtod(getenv("HEDDLE_TEST_SAVE_EVERY"), NULL) : SAVE_EVERY;
@@ -241,16 +149,19 @@ int hd_cluster_configure(struct hd_cluster *c, struct hd_session_config *config,
     search->states = search->symmetry = HD_REDUCE_NO;
     config->executions_before = (uint64_t)c->net.rank << 40;
   } else {
-    split_samples(c, config);
+    c->samples = true;
+    search->served = c->net.rank ? HD_SERVED_ONLY : HD_SERVED_ALSO;
+    if (c->net.rank) search->max_executions = 0; /* rank 0 counts */
   }
+  c->given = *search;
   c->configured = true;
   return HD_OK;
 }
 
 /* ---- messages ---- */
 
-static void post(struct hd_cluster *c, int to, uint32_t kind, uint32_t generation, const void *data,
-                 size_t n) {
+void hd__cluster_post(struct hd_cluster *c, int to, uint32_t kind, uint32_t generation, const void *data,
+                      size_t n) {
   struct hd_msg_head head = {kind, generation, 0, 0};
   struct hd_str text;
   hd_str_init(&text);
@@ -261,9 +172,10 @@ static void post(struct hd_cluster *c, int to, uint32_t kind, uint32_t generatio
 }
 
 /* To the children of this rank in the tree of ranks. */
-static void spread(struct hd_cluster *c, uint32_t kind, uint32_t generation, const void *data, size_t n) {
+void hd__cluster_spread(struct hd_cluster *c, uint32_t kind, uint32_t generation, const void *data,
+                        size_t n) {
   for (int child = 2 * c->net.rank + 1; child <= 2 * c->net.rank + 2 && child < c->net.size; child++)
-    post(c, child, kind, generation, data, n);
+    hd__cluster_post(c, child, kind, generation, data, n);
 }
 
 static void fill_report(const struct hd_cluster *c, struct report *r) {
@@ -333,14 +245,14 @@ static void on_states(struct hd_cluster *c, const char *data, size_t n) {
 static void stop_all(struct hd_cluster *c) {
   if (c->stopping) return;
   c->stopping = true;
-  spread(c, MSG_STOP, c->generation, NULL, 0);
+  /* Not down the tree: a rank that gave up may be anywhere in it. */
+  for (int i = 1; !c->net.rank && i < c->net.size; i++)
+    hd__cluster_post(c, i, MSG_STOP, c->generation, NULL, 0);
 }
 
 static void on_lost(struct hd_cluster *c, int from, const char *data, size_t n) {
-  char text[400];
-  if (!c->session || c->stopping) return;
-  snprintf(text, sizeof text, "rank %d: %.*s", from, (int)(n < 300 ? n : 300), data);
-  if (!hd_session_has_finding(c->session)) hd_session_fail(c->session, text);
+  if (!c->gone[0] && !c->stopping)
+    snprintf(c->gone, sizeof c->gone, "rank %d: %.*s", from, (int)(n < 300 ? n : 300), data);
 }
 
 static void on_message(struct hd_cluster *c, int from, const char *data, size_t n) {
@@ -351,12 +263,12 @@ static void on_message(struct hd_cluster *c, int from, const char *data, size_t 
   size_t len = n - sizeof head;
   switch (head.kind) {
     case MSG_START:
-      spread(c, MSG_START, head.generation, rest, len);
+      hd__cluster_spread(c, MSG_START, head.generation, rest, len);
       if (len == sizeof c->start) memcpy(&c->start, rest, len);
       c->has_start = true;
       break;
     case MSG_GENERATION:
-      spread(c, MSG_GENERATION, head.generation, rest, len);
+      hd__cluster_spread(c, MSG_GENERATION, head.generation, rest, len);
       hd_str_clear(&c->knowledge);
       hd_str_addn(&c->knowledge, rest, len);
       c->has_next = true;
@@ -380,14 +292,14 @@ static void on_message(struct hd_cluster *c, int from, const char *data, size_t 
     case MSG_STATES: on_states(c, rest, len); break;
     case MSG_FINAL: on_final(c, from, rest, len); break;
     case MSG_FREEZE:
-      spread(c, MSG_FREEZE, head.generation, rest, len);
+      hd__cluster_spread(c, MSG_FREEZE, head.generation, rest, len);
       if (len == sizeof c->round) memcpy(&c->round, rest, len);
       break;
     case MSG_FROZEN:
       if (len == sizeof *c->frozen) memcpy(&c->frozen[from], rest, len);
       break;
     case MSG_COLLECT:
-      spread(c, MSG_COLLECT, head.generation, rest, len);
+      hd__cluster_spread(c, MSG_COLLECT, head.generation, rest, len);
       c->collect = true;
       break;
     case MSG_PART:
@@ -395,21 +307,30 @@ static void on_message(struct hd_cluster *c, int from, const char *data, size_t 
       hd_str_addn(&c->part[from], rest, len);
       break;
     case MSG_THAW:
-      spread(c, MSG_THAW, head.generation, rest, len);
+      hd__cluster_spread(c, MSG_THAW, head.generation, rest, len);
       c->round = 0;
       break;
+    case MSG_STAGE:
+      hd__cluster_spread(c, MSG_STAGE, head.generation, rest, len);
+      hd_str_clear(&c->staged);
+      hd_str_addn(&c->staged, rest, len);
+      c->has_staged = true;
+      break;
+    case MSG_MORE:
+    case MSG_SPAN:
+    case MSG_DONE: hd__samples_message(c, from, head.kind, rest, len); break;
     default:
       c->received++;
       if (c->balance && !c->waits && !c->stopping) {
         hd_balance_message(c->balance, from, data, n);
       } else if (head.kind == HD_MSG_STEAL) {
         c->sent++;
-        post(c, from, HD_MSG_NONE, head.generation, NULL, 0);
+        hd__cluster_post(c, from, HD_MSG_NONE, head.generation, NULL, 0);
       }
   }
 }
 
-static void receive_all(struct hd_cluster *c) {
+void hd__cluster_receive(struct hd_cluster *c) {
   int from;
   const char *data;
   size_t n;
@@ -479,6 +400,18 @@ static void learn_known(struct hd_cluster *c, struct hd_session *s) {
   memmove(c->known.v, c->known.v + done, c->known.n * sizeof *c->known.v);
 }
 
+void hd__cluster_start(struct hd_cluster *c, struct hd_session *s) {
+  struct hd_config shape = {0};
+  hd_session_shape(s, &shape);
+  c->start = (struct start){.identity = hd_session_identity(s),
+                            .given = c->given,
+                            .restart = shape.restart,
+                            .ngrown = shape.ngrown};
+  memcpy(c->start.grown, shape.grown, sizeof c->start.grown);
+  hd__cluster_spread(c, MSG_START, 0, &c->start, sizeof c->start);
+  c->started = true;
+}
+
 /* Rank 0: its search has restarted, or begins. Returns whether everybody is in its generation. */
 static bool lead(struct hd_cluster *c, struct hd_session *s) {
   uint64_t epoch = hd_session_epoch(s);
@@ -487,19 +420,12 @@ static bool lead(struct hd_cluster *c, struct hd_session *s) {
   hd_str_init(&text);
   bool done = hd_session_knowledge(s, &text) == HD_DONE && hd_session_epoch(s) == epoch;
   if (done) {
-    if (!c->started) {
-      struct hd_config shape = {0};
-      hd_session_shape(s, &shape);
-      c->start = (struct start){.restart = shape.restart, .ngrown = shape.ngrown};
-      memcpy(c->start.grown, shape.grown, sizeof c->start.grown);
-      spread(c, MSG_START, 0, &c->start, sizeof c->start);
-      c->started = true;
-    }
+    if (!c->started) hd__cluster_start(c, s);
     c->epoch = epoch;
     c->generation++;
     hd_session_expect(s, epoch);
     hd_balance_restart(c->balance, c->generation);
-    spread(c, MSG_GENERATION, c->generation, text.s, text.n);
+    hd__cluster_spread(c, MSG_GENERATION, c->generation, text.s, text.n);
   }
   hd_str_fini(&text);
   return done;
@@ -511,7 +437,7 @@ static void tell_knowledge(struct hd_cluster *c, struct hd_session *s) {
   hd_str_init(&text);
   c->waits = true;
   c->tells = hd_session_knowledge(s, &text) != HD_DONE;
-  if (!c->tells) post(c, 0, MSG_KNOW, c->generation, text.s, text.n);
+  if (!c->tells) hd__cluster_post(c, 0, MSG_KNOW, c->generation, text.s, text.n);
   hd_str_fini(&text);
 }
 
@@ -538,132 +464,6 @@ static bool follow(struct hd_cluster *c, struct hd_session *s) {
   return !c->waits;
 }
 
-/* ---- saving ----
- *
- * Rank 0 asks everybody to freeze: workers wait between two executions, no unit is asked for. What is under way arrives,
- * and may cause more messages. Each rank reports how many it has sent and received, whenever that changes. When the sums
- * are equal rank 0 asks once more; if they are the same then, no message was under way when it asked (Mattern,
- * "Algorithms for distributed termination detection", Distributed Computing 2(3), 1987: the four counter method). Then
- * the trees of all ranks are one consistent tree. */
-
-#define FREEZE_PATIENCE 3.0 /* seconds; then another time */
-
-/* Returns whether this rank is frozen. */
-static bool freeze(struct hd_cluster *c, struct hd_session *s) {
-  hd_balance_freeze(c->balance, true);
-  hd_balance_drain(c->balance);
-  bool settled = hd_balance_settled(c->balance);
-  c->paused |= settled;
-  return c->paused && hd_session_pause(s, 0) && settled;
-}
-
-static void thaw(struct hd_cluster *c, struct hd_session *s) {
-  if (c->paused) hd_session_go_on(s);
-  c->paused = c->collect = false;
-  c->told = (struct frozen){0};
-  if (c->balance) hd_balance_freeze(c->balance, false);
-}
-
-static struct frozen frozen_now(const struct hd_cluster *c) {
-  return (struct frozen){c->round, c->sent + hd_balance_counts(c->balance)->messages, c->received};
-}
-
-static int put_part(struct hd_session *s, struct hd_str *out) {
-  int rc;
-  hd_str_clear(out);
-  double until = hd_now() + FREEZE_PATIENCE;
-  while ((rc = hd_session_put_saved(s, out)) == HD_LATER && hd_now() < until)
-    nanosleep(&(struct timespec){0, 100000}, NULL);
-  return rc;
-}
-
-/* The other ranks: until rank 0 lets us go on. */
-static void stay_frozen(struct hd_cluster *c, struct hd_session *s) {
-  while (c->round && !c->stopping && !c->has_next) {
-    if (c->balance && !c->waits && freeze(c, s)) {
-      struct frozen now = frozen_now(c);
-      if (memcmp(&now, &c->told, sizeof now) != 0) {
-        post(c, 0, MSG_FROZEN, c->generation, &now, sizeof now);
-        c->told = now;
-      }
-    }
-    if (c->collect && c->balance) {
-      c->collect = false;
-      if (put_part(s, &c->part[c->net.rank]) == HD_DONE)
-        post(c, 0, MSG_PART, c->generation, c->part[c->net.rank].s, c->part[c->net.rank].n);
-    }
-    nanosleep(&(struct timespec){0, 200000}, NULL);
-    receive_all(c);
-  }
-  thaw(c, s);
-}
-
-static void ask_round(struct hd_cluster *c, uint32_t round) {
-  c->round = round;
-  spread(c, MSG_FREEZE, c->generation, &c->round, sizeof c->round);
-}
-
-/* Whether nothing is under way anywhere. */
-static bool freeze_all(struct hd_cluster *c, struct hd_session *s, double until) {
-  uint64_t last = UINT64_MAX;
-  memset(c->frozen, 0, (size_t)c->net.size * sizeof *c->frozen);
-  for (ask_round(c, 1); hd_now() < until; nanosleep(&(struct timespec){0, 200000}, NULL)) {
-    receive_all(c);
-    if (hd_session_epoch(s) != c->epoch || hd_balance_refused(c->balance)) return false;
-    if (!freeze(c, s)) continue;
-    c->frozen[0] = frozen_now(c);
-    uint64_t sent = 0, received = 0;
-    bool all = true;
-    for (int i = 0; i < c->team.size; i++) {
-      all &= c->frozen[i].round == c->round;
-      sent += c->frozen[i].sent;
-      received += c->frozen[i].received;
-    }
-    if (!all || sent != received) continue;
-    if (sent == last) return true;
-    last = sent;
-    ask_round(c, c->round + 1);
-  }
-  return false;
-}
-
-static bool collect_all(struct hd_cluster *c, struct hd_session *s, double until) {
-  for (int i = 0; i < c->net.size; i++) hd_str_clear(&c->part[i]);
-  spread(c, MSG_COLLECT, c->generation, NULL, 0);
-  bool all = put_part(s, &c->part[0]) == HD_DONE;
-  for (int i = 1; i < c->team.size && all; i++)
-    while (!c->part[i].n && (all = hd_now() < until)) {
-      wait_for_messages(c);
-    }
-  return all;
-}
-
-/* Rank 0 saves the search of all ranks. Returns whether it did. */
-static bool save_all(struct hd_cluster *c, struct hd_session *s) {
-  struct hd_err err;
-  bool alone = !c->started || hd_session_epoch(s) != c->epoch; /* what the others have is void */
-  double until = hd_now() + FREEZE_PATIENCE;
-  c->saved_at = hd_now();
-  if (alone) hd_session_expect(s, hd_session_epoch(s));
-  bool ready = alone ? hd_session_pause(s, FREEZE_PATIENCE) && put_part(s, &c->part[0]) == HD_DONE
-                     : freeze_all(c, s, until) && collect_all(c, s, until + FREEZE_PATIENCE);
-  if (ready) {
-    struct hd_saved_part *part = hd_alloc((size_t)c->net.size * sizeof *part);
-    for (int i = 0; i < c->net.size; i++) part[i] = (struct hd_saved_part){c->part[i].s, c->part[i].n};
-    if (hd_session_save_parts(s, c->save, part, alone ? 1 : (uint32_t)c->team.size, &err) != HD_OK) {
-      hd_warn("%s", err.text);
-      ready = false;
-    }
-    free(part);
-  }
-  if (!alone) spread(c, MSG_THAW, c->generation, NULL, 0);
-  c->round = 0;
-  if (alone) hd_session_go_on(s);
-  thaw(c, s);
-  c->saved_at = hd_now() - (ready ? 0 : c->save_every / 2);
-  return ready;
-}
-
 /* ---- callbacks of the session ---- */
 
 static uint64_t executions_of_all(const struct hd_cluster *c, const struct hd_session *s) {
@@ -676,9 +476,10 @@ static uint64_t executions_of_all(const struct hd_cluster *c, const struct hd_se
 static bool on_tick(void *arg, struct hd_session *s) {
   struct hd_cluster *c = arg;
   c->session = s;
-  receive_all(c);
-  if (c->round) stay_frozen(c, s);
+  hd__cluster_receive(c);
+  if (c->round) hd__cluster_stay_frozen(c, s);
   if (c->stopping) return true;
+  if (c->gone[0] && !hd_session_has_finding(s)) hd_session_fail(s, c->gone);
   if (c->shares && hd_session_ready(s)) {
     if (!c->balance) open_balance(c);
     if (!c->net.rank) learn_known(c, s);
@@ -687,14 +488,18 @@ static bool on_tick(void *arg, struct hd_session *s) {
       /* It has nothing else to do than look at its messages. */
       for (int i = 0; i < IDLE_LOOKS && hd_balance_idle(c->balance); i++) {
         nanosleep(&(struct timespec){0, IDLE_NAP}, NULL);
-        receive_all(c);
+        hd__cluster_receive(c);
         if (c->stopping || c->round || c->has_next || hd_session_epoch(s) != c->epoch) break;
         hd_balance_tick(c->balance);
       }
     }
-    if (!c->net.rank && c->save && hd_now() - c->saved_at > c->save_every) save_all(c, s);
+    if (!c->net.rank && c->save && hd_now() - c->saved_at > c->save_every) hd__cluster_save(c, s);
     if (!c->net.rank && c->started && hd_balance_refused(c->balance))
       hd_session_fail(s, "a message of another rank does not fit the search: a defect of Heddle");
+  }
+  if (c->samples && hd_session_ready(s)) {
+    hd__samples_tick(c, s);
+    if (!c->net.rank && c->save && hd_now() - c->saved_at > c->save_every) hd__cluster_save(c, s);
   }
   double now = hd_now();
   if (!c->net.rank && c->most && executions_of_all(c, s) >= c->most) {
@@ -704,7 +509,7 @@ static bool on_tick(void *arg, struct hd_session *s) {
   if (c->net.rank && now - c->reported_at > (c->most ? REPORT_OFTEN : REPORT_EVERY)) {
     struct report r;
     fill_report(c, &r);
-    post(c, 0, MSG_STATUS, c->generation, &r, sizeof r);
+    hd__cluster_post(c, 0, MSG_STATUS, c->generation, &r, sizeof r);
     c->reported_at = now;
   }
   return false;
@@ -715,7 +520,7 @@ static void on_relay(void *arg, const struct hd_capture *capture) {
   struct hd_str text;
   hd_str_init(&text);
   hd_capture_put(capture, &text);
-  post(c, 0, MSG_FINDING, c->generation, text.s, text.n);
+  hd__cluster_post(c, 0, MSG_FINDING, c->generation, text.s, text.n);
   hd_str_fini(&text);
 }
 
@@ -724,11 +529,8 @@ static void on_over(void *arg, struct hd_session *s, const char *failed) {
   struct hd_cluster *c = arg;
   c->session = s;
   if (c->save && !failed && hd_session_ready(s))
-    for (int i = 0; i < 3 && !save_all(c, s); i++) continue;
-  while (!c->shares && !failed && c->nfinal < c->net.size - 1) {
-    if ((hd_session_has_finding(s) && !c->all) || hd_interrupts() > 0) break;
-    wait_for_messages(c);
-  }
+    for (int i = 0; i < 3 && !hd__cluster_save(c, s); i++) continue;
+  if (c->gone[0] && !hd_session_has_finding(s)) hd_session_fail(s, c->gone);
   gather(c);
   if (c->nfinal < c->net.size - 1)
     hd_session_fail(s, "some ranks were lost, and with them a part of the search");
@@ -739,6 +541,7 @@ static void on_over(void *arg, struct hd_session *s, const char *failed) {
   struct sample *own = sample_states(c, s);
   add_sample(c, own);
   free(own);
+  counts.ranks.explored = (uint64_t)c->key.n << c->shift;
   counts.ranks.repeated = count_repeated(c);
   counts.ranks.sampled = c->shift > 0;
   hd_session_set_ranks(s, &counts.ranks);
@@ -752,15 +555,38 @@ void hd_cluster_listen(struct hd_cluster *c, struct hd_session_events *events) {
 
 /* ---- the other ranks ---- */
 
+int hd_cluster_give_up(struct hd_cluster *c, const struct hd_err *err) {
+  hd__cluster_post(c, 0, MSG_LOST, c->generation, err->text, strlen(err->text));
+  while (!c->stopping) hd__cluster_wait(c);
+  struct {
+    struct hd_part part;
+    struct report report;
+  } last = {0};
+  hd__cluster_post(c, 0, MSG_FINAL, c->generation, &last, sizeof last);
+  return -err->code;
+}
+
 /* The processes of this rank have ended, and rank 0 has not said so: it may save the search yet, and units are missed. */
 static void on_guest_over(void *arg, struct hd_session *s, const char *failed) {
   struct hd_cluster *c = arg;
-  if (failed) post(c, 0, MSG_LOST, c->generation, failed, strlen(failed));
-  while (c->shares && !c->stopping) {
-    receive_all(c);
-    if (c->round) stay_frozen(c, s);
+  if (failed) hd__cluster_post(c, 0, MSG_LOST, c->generation, failed, strlen(failed));
+  while ((c->shares || c->samples) && !c->stopping) {
+    hd__cluster_receive(c);
+    if (c->round) hd__cluster_stay_frozen(c, s);
     nanosleep(&(struct timespec){0, 500000}, NULL);
   }
+}
+
+/* Units fit only the search that they came from. */
+static int check_same(const struct hd_cluster *c, const struct hd_session *s, struct hd_err *err) {
+  if (!c->shares && !c->samples) return HD_OK;
+  if (hd_settings_differ(&c->start.given, &c->given) || c->start.given.states != c->given.states)
+    return hd_fail(err, HD_EUSAGE, "it has other options than the first rank; start all ranks with the same");
+  if (c->start.identity != hd_session_identity(s))
+    return hd_fail(
+        err, HD_EUSAGE,
+        "its program or its arguments are not those of the first rank; start all ranks with the same");
+  return HD_OK;
 }
 
 static int run_session(struct hd_cluster *c, const struct hd_session_config *config, struct hd_part *part,
@@ -768,10 +594,12 @@ static int run_session(struct hd_cluster *c, const struct hd_session_config *con
   struct hd_session_events events = {.cluster = c, .tick = on_tick, .relay = on_relay, .over = on_guest_over};
   struct hd_session *s = NULL;
   int rc = hd_session_new(&s, config, &events, err);
+  if (rc == HD_OK) rc = check_same(c, s, err);
   if (rc == HD_OK) rc = hd_session_run(s, err);
   if (rc == HD_OK) {
     struct sample *states = sample_states(c, s);
-    if (states->n) post(c, 0, MSG_STATES, 0, states, sizeof *states + states->n * sizeof *states->key);
+    if (states->n)
+      hd__cluster_post(c, 0, MSG_STATES, 0, states, sizeof *states + states->n * sizeof *states->key);
     free(states);
     hd_session_part(s, part);
     struct report r;
@@ -789,28 +617,29 @@ int hd_cluster_serve(struct hd_cluster *c, const struct hd_session_config *given
   int rc = HD_OK;
   config.time = 0; /* rank 0 looks at the clock */
   config.explain = 0;
-  while (c->shares && !c->has_start && !c->stopping) {
-    wait_for_messages(c);
+  while ((c->shares || c->samples) && !c->has_start && !c->stopping) {
+    hd__cluster_wait(c);
   }
-  if (!c->stopping) {
-    if (c->shares) {
+  if (!c->stopping && (!c->samples || hd__samples_join(c, &config.span))) {
+    if (c->shares || c->samples) {
       config.search.restart = c->start.restart;
       config.search.ngrown = c->start.ngrown;
       memcpy(config.search.grown, c->start.grown, sizeof config.search.grown);
     }
     rc = run_session(c, &config, &part, err);
-    if (rc != HD_OK && !c->stopping) post(c, 0, MSG_LOST, c->generation, err->text, strlen(err->text));
+    if (rc != HD_OK && !c->stopping)
+      hd__cluster_post(c, 0, MSG_LOST, c->generation, err->text, strlen(err->text));
   }
   while (c->shares && !c->stopping) {
-    wait_for_messages(c);
+    hd__cluster_wait(c);
   }
   struct {
     struct hd_part part;
     struct report report;
   } last = {part, c->report[c->net.rank]};
-  post(c, 0, MSG_FINAL, c->generation, &last, sizeof last);
-  while (!c->stopping && !c->shares) { /* it may forward STOP to others */
-    wait_for_messages(c);
+  hd__cluster_post(c, 0, MSG_FINAL, c->generation, &last, sizeof last);
+  while (!c->stopping && !c->shares) { /* rank 0 wants to hear it */
+    hd__cluster_wait(c);
   }
   return HD_OK;
 }

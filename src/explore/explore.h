@@ -40,6 +40,17 @@ enum hd_how {
 
 #define HD_TALLY_CAP 12
 
+/* The first access of a thread to memory since it last released something, in the order in which they were executed. */
+struct hd_noted {
+  uint64_t addr, pc;
+  uint32_t size;
+  uint16_t thread;
+  uint8_t writes, reads;
+  uint32_t events; /* of all threads, before it */
+  uint32_t atomic;
+};
+#define HD_NOTED_MAX (1u << 20)
+
 /* The steps that an execution has in common with the one before it in this process. A strategy that knows of such steps says
  * so in `begin`; then it is asked neither to pick nor to choose in them, and hears of no event: the driver takes the
  * decisions from the path area, where the last execution left them. */
@@ -98,7 +109,13 @@ struct hd_search {
   const struct hd_guard *const *guard; /* of the pending operations, [thread]; NULL: none has one (order.h) */
   struct hd_layout *layout;            /* of this process; NULL: addresses mean the same everywhere */
   const struct hd_numbers
-      *numbers;      /* of the threads of this execution; NULL: they mean the same everywhere */
+      *numbers; /* of the threads of this execution; NULL: they mean the same everywhere */
+  /* With config.property: accesses of this execution while there were several threads, and how many; more than HD_NOTED_MAX were
+   * not kept. NULL: not in use. What a thread begins with. */
+  const struct hd_noted *touch;
+  const uint32_t *ntouches;
+  uint64_t (*begins)(struct hd_search *s, unsigned thread);
+  const struct hd_property_plan *plan;
   uint64_t observed; /* what the program told of its final state (hd_rt_observe) */
   int hit;           /* REDUCE: the execution that ends had the finding looked for */
   int infeasible;    /* in the execution that ends an assumption did not hold */
@@ -153,6 +170,7 @@ extern const struct hd_strategy hd_strategy_uniform;
 extern const struct hd_strategy hd_strategy_surw;
 extern const struct hd_strategy hd_strategy_rff;
 extern const struct hd_strategy hd_strategy_wanted;
+extern const struct hd_strategy hd_strategy_plan;
 extern const struct hd_strategy hd_strategy_ti;
 extern const struct hd_strategy hd_strategy_ci;
 extern const struct hd_strategy hd_strategy_tici_plus;
@@ -165,6 +183,19 @@ void hd_search_lock(struct hd_search *s);
 int hd_search_trylock(struct hd_search *s);
 void hd_search_unlock(struct hd_search *s);
 void hd_search_recover(struct hd_search *s);
+/* Makes the changes of the counters that are listed in `tally`, all or none. Making them twice is making them once. */
+void hd_search_tally(struct hd_search *s);
+/* Draws the number of the next execution, which status.execution has then, too: no number is lost with a process. 0: none is
+ * left. */
+uint64_t hd_search_draw(struct hd_search *s);
+
+/* The same for several machines (spans.c). pre: the lock is held.
+ * Takes at most n numbers that nobody has drawn; none are left if the result is empty. */
+struct hd_span hd_spans_take(struct hd_shared *sh, uint64_t max, uint64_t n);
+/* Adds numbers that are drawn before others. Returns 0 when there is no room. */
+int hd_spans_add(struct hd_shared *sh, struct hd_span span);
+/* How many numbers were added, and are left. */
+uint64_t hd_spans_left(const struct hd_shared *sh);
 
 /* Returns the strategy of that name, or NULL. */
 const struct hd_strategy *hd_strategy_find(const char *name);
@@ -228,7 +259,8 @@ int hd_units_merge_units(struct hd_search *s, const uint32_t *first, uint32_t ra
 static inline int hd_state_sampled(uint64_t key, unsigned shift) {
   return !(hd_mix64(key) & ((1ull << shift) - 1));
 }
-/* The states of this machine: all, or a sample of at most `cap`. Returns how many. pre: it compares states. */
+/* The states that this machine has explored, of a search that compares states or is bounded: all, or a sample of at most
+ * `cap`. Returns how many. */
 size_t hd_states_sample(struct hd_search *s, unsigned *shift, uint64_t *out, size_t cap);
 
 /* ---- memory that several threads accessed (accessed.c) ---- */

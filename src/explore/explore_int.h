@@ -64,8 +64,21 @@ void hd__visited_init(struct hd_visited *v, char *memory, uint64_t size);
 const struct hd_visit *hd__visited_find(const struct hd_visited *v, uint64_t key, uint32_t used);
 /* Adds a state that was explored whole. pre: the lock is held; *state is in the log. */
 void hd__visited_add(struct hd_visited *v, uint64_t key, const struct hd_visit *state);
+/* The keys of all states. */
+struct hd_key_sample;
+void hd__visited_sample(const struct hd_visited *v, struct hd_key_sample *a);
 /* Room for at least n more numbers in the log, and how many; HD_NONE when there is none. pre: the lock is held. */
 uint32_t hd__visited_room(struct hd_visited *v, uint64_t n, uint64_t *got);
+
+/* ---- samples of states (states.c) ---- */
+
+/* Every 2^shift-th key; shift grows when there is no room. */
+struct hd_key_sample {
+  uint64_t *out;
+  size_t n, cap;
+  unsigned shift;
+};
+void hd__sample_key(struct hd_key_sample *a, uint64_t key);
 
 /* ---- several workers (share.c) ---- */
 

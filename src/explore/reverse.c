@@ -374,6 +374,7 @@ static int meets_new(const struct walk *w, const struct hd_race *r) {
 /* Whether the race is to be looked at, and begins on this side of the unit; else `more`. */
 static int concerns(const struct walk *w, const struct hd_race *r, int above, int *more) {
   const struct unit *u = w->unit;
+  if (r->e >= w->free_from) return 0;
   unsigned settled = r->f != HD_NONE ? u->node[r->f].pick.settled : OPEN;
   if (settled == SETTLED || (settled == GUARDED && !meets_new(w, r))) return 0;
   if ((r->e < u->base) == above) return 1;

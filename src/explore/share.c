@@ -46,8 +46,13 @@ void hd__redo_copy(struct hd_search *s, void *to, const void *from, size_t n) {
     if (t[i] != f[i]) hd__redo_put(s, t + i, f[i], 8);
 }
 
-static void make(struct hd_redo *r) {
+/* Every worker has its own memory at that address: counters. */
+static int is_private(uint64_t at) { return at - HD_SHM_BASE < HD_SHM_SIZE; }
+
+/* `own`: this process is of the worker whose writes they are. The supervisor has made the private ones of a dead worker. */
+static void make(struct hd_redo *r, int own) {
   for (uint32_t i = 0; i < r->n; i++) {
+    if (!own && is_private(r->write[i].at)) continue;
     if (r->write[i].size == 8)
       __atomic_store_n((word *)r->write[i].at, r->write[i].value, __ATOMIC_RELAXED);
     else
@@ -64,21 +69,26 @@ void hd__redo_commit(struct hd_search *s) {
   r->n = s->nredo;
   BARRIER();
   s->nredo = 0;
-  make(r);
+  make(r, 1);
 }
 
 void hd__redo_tally(struct hd_search *s) {
   for (unsigned i = 0; i < s->ntally; i++) hd__redo_put(s, s->tally[i].at, s->tally[i].value, 8);
 }
 
+void hd_search_tally(struct hd_search *s) {
+  hd__redo_tally(s);
+  hd__redo_commit(s);
+}
+
 void hd_search_recover(struct hd_search *s) {
   s->nredo = 0;
-  if (s->shared->redo[s->worker].n) make(&s->shared->redo[s->worker]);
+  if (s->shared->redo[s->worker].n) make(&s->shared->redo[s->worker], 1);
 }
 
 void hd_search_recover_all(struct hd_search *s) {
   for (unsigned i = 0; i < HD_MAX_WORKERS; i++)
-    if (s->shared->redo[i].n) make(&s->shared->redo[i]);
+    if (s->shared->redo[i].n) make(&s->shared->redo[i], 0);
 }
 
 static int grab(struct hd_search *s) {
@@ -94,7 +104,7 @@ static void finish_dead(struct hd_shared *sh) {
   for (unsigned i = 0; i < HD_CREW_WORDS; i++)
     for (uint64_t died; (died = __atomic_load_n(&sh->died.w[i], __ATOMIC_ACQUIRE));) {
       unsigned dead = i * 64 + (unsigned)__builtin_ctzll(died);
-      if (sh->redo[dead].n) make(&sh->redo[dead]);
+      if (sh->redo[dead].n) make(&sh->redo[dead], 0);
       hd_crew_del(&sh->died, dead);
     }
 }

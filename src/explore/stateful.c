@@ -366,20 +366,9 @@ static uint32_t keep(struct walk *w, const struct summary *a) {
 
 /* ---- branches ---- */
 
-static int has_branch(const struct walk *w, uint32_t k, unsigned thread) {
-  uint32_t n;
-  const struct hd_sleeper *done = hd__done(w, k, &n);
-  if (w->unit->node[k].pick.thread == thread) return 1;
-  for (uint32_t i = 0; i < n; i++)
-    if (done[i].op.thread == thread) return 1;
-  for (const struct hd_branch *b = *hd__branches(w, k); b; b = b->next)
-    if (b->op.thread == thread) return 1;
-  return 0;
-}
-
 static void add_branch(struct walk *w, uint32_t k, unsigned thread) {
   struct hd_branch **p = hd__branches(w, k);
-  if (has_branch(w, k, thread)) return;
+  if (hd__has_branch(w, k, thread)) return;
   while (*p) p = &(*p)->next;
   __atomic_store_n(p, hd__branch_step(w->unit, thread, -1, NULL), __ATOMIC_RELEASE);
   hd__walk_added(w, k);
@@ -452,7 +441,7 @@ static void reverse(struct walk *w, uint32_t e, uint32_t k, unsigned thread) {
   const struct state_node *n = record(w, e);
   uint32_t last = last_of(o, thread, k), ndone;
   int can = (last == HD_NONE || last < e) && hd_set_has(&n->enabled, thread);
-  if (can && has_branch(w, e, thread)) return;
+  if (can && hd__has_branch(w, e, thread)) return;
   const struct hd_sleeper *done = hd__done(w, e, &ndone);
   for (uint32_t i = 0; i < ndone; i++)
     if (begins(o, e, k, done[i].op.thread)) return;

@@ -98,23 +98,29 @@ struct state_slot *hd__state_add(struct walk *w, const uint64_t key[2], uint32_t
   return e;
 }
 
-size_t hd_states_sample(struct hd_search *s, unsigned *shift, uint64_t *out, size_t cap) {
-  const struct states *t = &hd__tree(s)->states;
-  size_t n = 0;
-  *shift = 0;
-  for (uint64_t i = 0; hd__tree(s)->ready && i < t->cap; i++) {
-    const struct state_slot *e = &t->slot[t->cap + i];
-    if (e->epoch != t->epoch || !hd_state_sampled(e->key[0], *shift)) continue;
-    while (n == cap) {
-      size_t left = 0;
-      ++*shift;
-      for (size_t k = 0; k < n; k++)
-        if (hd_state_sampled(out[k], *shift)) out[left++] = out[k];
-      n = left;
-    }
-    if (hd_state_sampled(e->key[0], *shift)) out[n++] = e->key[0];
+void hd__sample_key(struct hd_key_sample *a, uint64_t key) {
+  while (a->n == a->cap && hd_state_sampled(key, a->shift)) {
+    size_t left = 0;
+    a->shift++;
+    for (size_t k = 0; k < a->n; k++)
+      if (hd_state_sampled(a->out[k], a->shift)) a->out[left++] = a->out[k];
+    a->n = left;
   }
-  return n;
+  if (hd_state_sampled(key, a->shift)) a->out[a->n++] = key;
+}
+
+size_t hd_states_sample(struct hd_search *s, unsigned *shift, uint64_t *out, size_t cap) {
+  struct hd_key_sample a = {.out = out, .cap = cap};
+  if (hd__tree(s)->ready) {
+    const struct states *t = &hd__tree(s)->states;
+    for (uint64_t i = 0; i < t->cap; i++) {
+      const struct state_slot *e = &t->slot[t->cap + i];
+      if (e->epoch == t->epoch) hd__sample_key(&a, e->key[0]);
+    }
+    hd__visited_sample(&hd__tree(s)->visited, &a);
+  }
+  *shift = a.shift;
+  return a.n;
 }
 
 /* Whether the state was added before, by another execution or further up; adds it if not. */

@@ -7,7 +7,7 @@ static const struct hd_strategy *const all[] = {
     &hd_strategy_sites,  &hd_strategy_auto,      &hd_strategy_bounded,    &hd_strategy_uniform,
     &hd_strategy_surw,   &hd_strategy_rff,       &hd_strategy_wanted,     &hd_strategy_ti,
     &hd_strategy_ci,     &hd_strategy_tici_plus, &hd_strategy_tici_minus, &hd_strategy_mined,
-    &hd_strategy_aim};
+    &hd_strategy_aim,    &hd_strategy_plan};
 
 static int same(const char *a, const char *b) {
   while (*a && *a == *b) a++, b++;

@@ -14,7 +14,11 @@
  *  - The branch that keeps the execution from the line is the next one with definitions after the point that came
  *    nearest. Each definition is tried alone first; then they are drawn as in the thesis, and one goes before or after
  *    those that were drawn before.
- *  - Definitions that no execution could make, in their order, are dropped.
+ *  - A definition that no execution could make may be behind a branch itself: its definitions go before it (the thesis has an
+ *    abstract trace to each definition), or it is dropped.
+ *  - An execution in which no thread can get to the next place any more is given up.
+ *  - A definition that was passed without an event counts as made in half of the executions.
+ *  - Half of the executions ignore the distances at some of their picks: these may lead to the same places for ever.
  *
  * Invariants
  *  1. What an execution does depends on the seed, its number and the search memory as of its beginning. `begin` changes
@@ -28,6 +32,8 @@
 #define DEEP 64        /* callers that are looked at */
 #define PREFIX 1000000 /* decisions of a state that is kept, at most */
 #define KEEP HD_AIM_STATES
+#define FIRST_PLAIN 16 /* executions without progress that always go with the distances */
+#define ALL 8
 
 /* A decision of an execution; those before it are its parents. */
 struct node {
@@ -45,16 +51,22 @@ struct state {
 };
 
 struct run {
-  uint32_t from;   /* state that it returns to, NONE: it starts at the beginning */
-  uint32_t prefix; /* decisions to repeat */
-  uint32_t at;     /* of them that were */
-  uint32_t node;   /* of the last decision */
-  uint32_t level;  /* definitions that were made, in their order */
-  uint32_t best;   /* distance of the state that it is in */
-  uint32_t near;   /* smallest distance to the next line ... */
+  uint32_t from;      /* state that it returns to, NONE: it starts at the beginning */
+  uint32_t prefix;    /* decisions to repeat */
+  uint32_t at;        /* of them that were */
+  uint32_t node;      /* of the last decision */
+  uint32_t level;     /* definitions that were made, in their order */
+  uint32_t best;      /* distance of the state that it is in */
+  uint32_t near;      /* smallest distance to the next place */
+  uint32_t line_near; /* ... to the next line ... */
   uint64_t near_pc;
   unsigned aimed; /* ... with so many lines reached before */
+  uint32_t noise; /* of 8 picks so many ignore the distances */
+  int lost;       /* the next place can no longer be reached */
+  int trusts;     /* a definition that was passed without an event is thought to be made */
+  int began;      /* the last event began a thread */
   uint32_t column;
+  struct hd_set alive;
   uint32_t h[HD_MAX_THREADS];
   uint8_t known[HD_MAX_THREADS]; /* h is that of the pending operation, for `column` */
   uint32_t step[PREFIX];
@@ -129,14 +141,15 @@ static uint32_t level_of(struct hd_search *s, const struct run *r) {
   return r->level < plan(s)->nsequence ? r->level : plan(s)->nsequence + s->aimed;
 }
 
+static uint32_t distance_of(struct hd_search *s, struct run *r, const struct hd_point *p, unsigned t) {
+  if (!r->known[t]) r->h[t] = distance(s, t, p->op[t], r->column), r->known[t] = 1;
+  return r->h[t];
+}
+
 /* What the secondary heuristic says of the thread: the less the better. */
 static uint32_t rank(struct hd_search *s, struct run *r, const struct hd_point *p, unsigned t) {
   const struct hd_aim_plan *pl = plan(s);
-  if (!r->known[t]) {
-    r->h[t] = distance(s, t, p->op[t], r->column);
-    r->known[t] = 1;
-  }
-  uint32_t d = r->h[t];
+  uint32_t d = distance_of(s, r, p, t);
   if (pl->heuristic == HD_AIM_DISTANCE) return d;
   if (d == 0 && !pl->unmeta) return 0; /* it is there: the next place is reached */
   if (pl->heuristic == HD_AIM_RANDOM) return 1 + (uint32_t)(hd_rng_next(&s->rng) >> 44);
@@ -196,14 +209,20 @@ static void drop_states(struct hd_search *s) { *nstates(s) = plan(s)->nnodes = 0
 
 /* ---- an execution ---- */
 
+/* Half of the executions go with the distances; they alone may lead to the same places for ever. */
+static uint32_t noise_of(uint32_t draw) { return draw < 4 ? 0 : draw < 6 ? 1 : draw < 7 ? 3 : ALL; }
+
 static int begin(struct hd_search *s) {
   struct hd_aim_plan *p = plan(s);
   if (!p->ncolumns || (p->patience && p->idle >= p->patience)) return 0;
   struct run *r = hd__own(s, sizeof *r);
-  hd_rng_seed(&s->rng, s->config->seed, s->execution);
+  /* Executions that are given up have the number of the next one. */
+  int again = p->execution == s->execution && !p->ended; /* its process died */
+  hd_rng_seed(&s->rng, s->config->seed + ((p->idle + 8191 * p->refined + 131071 * p->backtracks) << 20),
+              s->execution);
   hd__sample_begin(s);
-  if (p->execution != s->execution && p->execution && !p->ended) p->idle++; /* its process died */
-  if (p->execution != s->execution) {
+  if (!again) {
+    if (p->execution && !p->ended) p->idle++;
     p->nodes_before = p->nnodes;
     p->states_before = p->nstates;
   }
@@ -215,8 +234,12 @@ static int begin(struct hd_search *s) {
   r->from = p->fresh || (!p->nrows && hd_rng_below(&s->rng, 4)) ? NONE : pick_state(s);
   r->prefix = r->at = r->node = r->level = 0;
   r->aimed = 0;
-  r->near = HD_AIM_FAR;
+  r->near = r->line_near = HD_AIM_FAR;
   r->near_pc = 0;
+  r->noise = p->nrows && p->idle >= FIRST_PLAIN ? noise_of(hd_rng_below(&s->rng, 8)) : 0;
+  r->lost = r->began = 0;
+  r->trusts = p->idle < 2 || hd_rng_below(&s->rng, 2);
+  r->alive = (struct hd_set){{1}};
   r->best = HD_AIM_FAR;
   r->column = NONE;
   for (unsigned i = 0; i < HD_MAX_THREADS; i++) r->known[i] = 0;
@@ -228,26 +251,43 @@ static int begin(struct hd_search *s) {
   return 1;
 }
 
-/* Notes where the execution is: which place is next, and how near it is. */
+/* Accesses to memory that a lock protects, for one, are no events. The thread that was on its way to the definition is farther
+ * from it now: it has passed it, or gone another way. */
+static void pass_unnoticed(struct hd_search *s, struct run *r, const struct hd_point *p) {
+  unsigned t = p->current;
+  if (!r->trusts || r->began || r->level >= plan(s)->nsequence || t >= HD_MAX_THREADS || !r->known[t]) return;
+  uint32_t before = r->h[t];
+  r->known[t] = 0;
+  if (before >= HD_AIM_FAR || !hd_set_has(&r->alive, t)) return;
+  if (distance_of(s, r, p, t) > before) r->level++;
+}
+
+/* Notes where the execution is: which place is next, how near it is, and whether any thread can still get there. */
 static void look(struct hd_search *s, struct run *r, const struct hd_point *p) {
   const struct hd_aim_plan *pl = plan(s);
+  if (pl->nrows) pass_unnoticed(s, r, p);
   uint32_t column = next_column(s, r);
   if (p->current < HD_MAX_THREADS) r->known[p->current] = 0;
-  if (column != r->column)
-    for (unsigned i = 0; i < p->words * 64; i++) r->known[i] = 0;
-  r->column = column;
-  if (s->aimed > r->aimed) {
-    r->aimed = s->aimed;
+  if (column != r->column || s->aimed > r->aimed) {
+    for (unsigned i = 0; i < HD_MAX_THREADS; i++) r->known[i] = 0;
     r->near = HD_AIM_FAR;
   }
+  if (s->aimed > r->aimed) r->line_near = HD_AIM_FAR;
+  r->column = column;
+  r->aimed = s->aimed;
   if (!pl->nrows) return;
-  HD_SET_EACH (t, p->enabled, p->words) {
-    uint32_t d;
-    if (r->level < pl->nsequence) continue;
-    if (!r->known[t]) r->h[t] = distance(s, t, p->op[t], column), r->known[t] = 1;
-    d = r->h[t];
-    if (d < r->near) r->near = d, r->near_pc = p->op[t]->pc;
+  int somebody = 0;
+  HD_SET_EACH (t, &r->alive, HD_SET_WORDS) {
+    uint32_t d = distance_of(s, r, p, t);
+    if (d >= HD_AIM_FAR) continue;
+    somebody = 1;
+    if (!hd_set_has(p->enabled, t)) continue;
+    if (d < r->near) r->near = d;
+    if (r->level >= pl->nsequence && d < r->line_near) r->line_near = d, r->near_pc = p->op[t]->pc;
   }
+  /* What was never near may be reached by ways that the facts do not have. A definition may have been made unnoticed: accesses to
+   * memory that is not known to be shared are no events, and it becomes known only if the execution goes on. */
+  r->lost = !somebody && r->near < HD_AIM_FAR && r->level >= pl->nsequence && pl->nearest_execution;
 }
 
 static int pick(struct hd_search *s, const struct hd_point *p) {
@@ -262,11 +302,14 @@ static int pick(struct hd_search *s, const struct hd_point *p) {
     }
     r->prefix = r->at; /* it is not what it was */
   }
+  if (r->lost && r->noise < ALL) return HD_PICK_GIVE_UP;
+  int blind = r->noise && hd_rng_below(&s->rng, ALL) < r->noise;
   uint32_t best = HD_AIM_FAR, value[64];
   unsigned thread = HD_MAX_THREADS, equal = 0, k = 0;
   HD_SET_EACH (t, p->enabled, p->words) {
     uint32_t h = rank(s, r, p, t);
     if (k < 64) value[k++] = h;
+    if (blind) h = 0;
     if (thread < HD_MAX_THREADS && h > best) continue;
     equal = thread < HD_MAX_THREADS && h == best ? equal + 1 : 1;
     best = h;
@@ -312,6 +355,10 @@ static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, u
   struct run *r = s->own;
   const struct hd_aim_plan *p = plan(s);
   hd__sample_event(s, op, flags, choice, nchoices);
+  enum hd_effect effect = hd_op_effect(op->kind, flags);
+  r->began = effect == HD_EFF_BEGIN || effect == HD_EFF_SPAWN;
+  if (effect == HD_EFF_SPAWN && op->object < HD_MAX_THREADS) hd_set_add(&r->alive, (unsigned)op->object);
+  if (effect == HD_EFF_FINISH) hd_set_del(&r->alive, op->thread);
   if (r->level >= p->nsequence || hd_op_object(op->kind) != HD_OBJ_MEMORY) return;
   if (!hd_op_does(op->kind, flags, HD_EFF_CHANGES)) return;
   if (to(s, row_of(s, op->pc), p->sequence[r->level]) == 0) r->level++;
@@ -319,39 +366,59 @@ static void event(struct hd_search *s, const struct hd_op *op, unsigned flags, u
 
 /* ---- after an execution ---- */
 
-/* The branch that the line is behind: the next one after the point that came nearest. */
-static const struct hd_aim_branch *stuck_at(struct hd_search *s, const struct run *r) {
+/* The branch that the place is behind: the next one after the point that came nearest. */
+static const struct hd_aim_branch *stuck_at(struct hd_search *s, const struct run *r, uint32_t column) {
   const struct hd_aim_branch *b = (const struct hd_aim_branch *)(s->memory + plan(s)->at_branches), *best = 0,
                              *other = 0;
   for (uint32_t i = 0; i < plan(s)->nbranches; i++) {
-    if (b[i].aim != next_line(s) || !b[i].n) continue;
+    if (b[i].aim != column || !b[i].n) continue;
     if (b[i].distance <= r->near && (!best || b[i].distance > best->distance)) best = &b[i];
     if (!other || b[i].distance < other->distance) other = &b[i];
   }
   return best ? best : other;
 }
 
+static void insert(struct hd_aim_plan *p, uint32_t at, uint32_t column) {
+  for (uint32_t i = p->nsequence; i > at; i--) p->sequence[i] = p->sequence[i - 1];
+  p->sequence[at] = column;
+  p->nsequence++;
+  p->refined++;
+}
+
 /* Puts a definition before the lines: first each one alone, then one more. Returns whether there is one. */
 static int refine(struct hd_search *s, const struct run *r) {
   struct hd_aim_plan *p = plan(s);
   const uint32_t *definition = (const uint32_t *)(s->memory + p->at_definitions);
-  const struct hd_aim_branch *b = stuck_at(s, r);
+  const struct hd_aim_branch *b = stuck_at(s, r, next_line(s));
   if (!b) return 0;
   uint32_t column = definition[b->first + hd_rng_below(&s->rng, b->n)], at = 0;
+  p->alone = 0;
   for (uint32_t i = 0; i < b->n; i++) {
     uint32_t c = definition[b->first + i];
     if (p->tried[c >> 6] >> (c & 63) & 1) continue;
     p->tried[c >> 6] |= 1ull << (c & 63);
     p->nsequence = 0;
+    p->alone = 1;
     column = c;
     break;
   }
   if (p->nsequence && hd_rng_below(&s->rng, 2)) at = p->nsequence;
-  for (uint32_t i = p->nsequence; i > at; i--) p->sequence[i] = p->sequence[i - 1];
-  p->sequence[at] = column;
-  p->nsequence++;
-  p->refined++;
+  insert(p, at, column);
   return 1;
+}
+
+/* The next definition could not be made: it may be behind a branch itself, which another definition decides. That goes before
+ * it, once each was tried alone; else it is dropped, with those after it. */
+static void refine_definition(struct hd_search *s, const struct run *r) {
+  struct hd_aim_plan *p = plan(s);
+  const uint32_t *definition = (const uint32_t *)(s->memory + p->at_definitions);
+  const struct hd_aim_branch *b = stuck_at(s, r, p->sequence[r->level]);
+  if (b && !p->alone && p->nsequence < HD_AIM_SEQUENCE && hd_rng_below(&s->rng, 4)) {
+    insert(p, r->level, definition[b->first + hd_rng_below(&s->rng, b->n)]);
+    return;
+  }
+  p->nsequence = hd_rng_below(&s->rng, 4) ? r->level : 0;
+  p->restarts++;
 }
 
 static int end(struct hd_search *s, const struct hd_point *pt, enum hd_how how) {
@@ -359,12 +426,12 @@ static int end(struct hd_search *s, const struct hd_point *pt, enum hd_how how) 
   struct run *r = s->own;
   hd__sample_end(s, how);
   (void)pt;
-  if (s->aimed > r->aimed) r->aimed = s->aimed, r->near = HD_AIM_FAR;
+  if (s->aimed > r->aimed) r->aimed = s->aimed, r->near = r->line_near = HD_AIM_FAR;
   int progress =
-      s->aimed > p->reached || (s->aimed == p->reached && r->near < p->nearest) || !p->nearest_execution;
+      s->aimed > p->reached || (s->aimed == p->reached && r->line_near < p->nearest) || !p->nearest_execution;
   if (progress) {
     p->reached = s->aimed;
-    p->nearest = r->near;
+    p->nearest = r->line_near;
     p->nearest_pc = r->near_pc;
     p->nearest_execution = s->execution;
   }
@@ -375,12 +442,11 @@ static int end(struct hd_search *s, const struct hd_point *pt, enum hd_how how) 
     p->backtracks++;
     if (r->from < *nstates(s)) states(s)[r->from] = states(s)[--*nstates(s)];
   }
-  if (how == HD_HOW_BLOCKED) return 1;
-  if (p->refines && hd_rng_below(&s->rng, 8)) {
+  if (how == HD_HOW_BLOCKED && !r->lost) return 1;
+  if (p->refines && r->noise < ALL / 4 && hd_rng_below(&s->rng, 8)) {
     int changed = 0;
     if (r->level < p->nsequence) { /* these definitions were not made */
-      p->nsequence = hd_rng_below(&s->rng, 4) ? r->level : 0;
-      p->restarts++;
+      refine_definition(s, r);
       changed = 1;
     } else if (p->nsequence < HD_AIM_SEQUENCE) {
       changed = refine(s, r);

@@ -32,7 +32,8 @@
  *
  * The claim of completeness rests on whichever of the two is over first, and on that alone; what each strategy did stands in
  * status.phase. When that search has ended but may have missed schedules (HD_CLASS_GAP: a process died in it, ...), AFTER
- * executions more are sampled. */
+ * executions more are sampled. STATES is one of the parts then, if loops are all that was not followed to their ends: where
+ * threads write while they wait, the states often come again (Burns' and Lamport's one-bit algorithm). */
 #include "explore/explore_int.h"
 #include "model/unit.h"
 
@@ -48,11 +49,12 @@ _Static_assert(NPARTS <= HD_MAX_PHASES, "status.phase has room for every part");
 /* Of each worker, in the search area, in front of the memory of the parts. */
 struct state {
   uint32_t part;
-  uint32_t exhausted; /* the optimal search has nothing left */
-  uint32_t after;     /* executions since then */
+  uint32_t exhausted; /* enum over */
+  uint32_t after;     /* executions of samplers since the optimal search has nothing left */
   uint32_t first;     /* work of the first execution */
   uint32_t early;     /* executions of this worker, until they are EARLY */
   uint32_t favours;   /* STATES, or the optimal search */
+  uint32_t gaps;      /* of this worker's executions, if there are others */
   uint32_t
       finishing; /* what is left of the optimal search is forecast to be less work than all that is done */
   uint64_t in_flight;
@@ -62,6 +64,10 @@ struct state {
   double until;          /* finishing: the forecast was wrong if it has done that much work */
   double next;           /* not finishing: nor is it before all have done that much */
 };
+/* What of the search of the whole has nothing left. */
+enum over { OPTIMAL_OVER = 1, BOTH_OVER };
+/* Why a search is not all, although it is over: loops that were followed for some rounds only, or another reason. */
+enum gap { LOOP = 1, GAP };
 #define SAMPLER 1 /* leads, and goes first */
 #define STATES (NPARTS - 1)
 #define LARGE 12    /* share of the search that is forecast to be over first, */
@@ -155,8 +161,8 @@ static int is_part(struct hd_search *s, unsigned i) {
   if (i != STATES && s->config->states_alone && is_part(s, STATES)) return 0;
   if (i == 0) return !a->exhausted;
   if (i != STATES) return 1;
-  return tries_states(s) && !a->exhausted && s->status->restart != HD_RESTART_FORK &&
-         sum(s, &a->runs) >= s->config->states_after && !most_uncaptured(s);
+  return tries_states(s) && a->exhausted != BOTH_OVER && s->status->restart != HD_RESTART_FORK &&
+         (a->exhausted || sum(s, &a->runs) >= s->config->states_after) && !most_uncaptured(s);
 }
 
 static unsigned share(struct hd_search *s, unsigned i) {
@@ -179,6 +185,11 @@ static double forecast(struct hd_search *s, unsigned i) {
 }
 
 static void look_ahead(struct hd_search *s, struct state *a) {
+  if (a->exhausted) {
+    a->finishing = 0;
+    a->favours = STATES;
+    return;
+  }
   double all = forecast(s, 0), own = (double)sum(s, &a->work[0]), done = 0;
   a->favours = is_part(s, STATES) && forecast(s, STATES) < all ? STATES : 0;
   for (unsigned i = 0; i < NPARTS; i++) done += (double)sum(s, &a->work[i]);
@@ -214,9 +225,29 @@ static int turn_over(struct hd_search *s, unsigned i) {
   return progress(s, i) > least + all / TURN;
 }
 
+/* What this worker's executions have missed. */
+static uint32_t gaps(const struct hd_search *s) {
+  return (hd_inexact_sum(s->status->inexact, HD_CLASS_GAP) ? GAP : 0) | (s->status->loops.count ? LOOP : 0);
+}
+
 /* Whether that search is not all. Loops that another part has followed for some rounds only do not concern STATES. */
 static int has_gaps(const struct hd_search *s, unsigned i) {
-  return hd_inexact_sum(s->status->inexact, HD_CLASS_GAP) != 0 || (i != STATES && s->status->loops.count);
+  const struct state *all = (const struct state *)s->memory;
+  uint32_t found = gaps(s);
+  for (unsigned w = 0; w < s->workers; w++)
+    if (all[w].epoch == s->shared->epoch) found |= __atomic_load_n(&all[w].gaps, __ATOMIC_RELAXED);
+  return found & GAP || (i != STATES && found & LOOP);
+}
+
+/* That part has ended. Returns whether it has covered everything. */
+static int is_all(struct hd_search *s, unsigned i) {
+  if (i == STATES) s->shared->by_states = 1;
+  return !has_gaps(s, i);
+}
+
+/* That part has ended with gaps. What STATES has, too, need not be searched twice. */
+static void set_over(struct hd_search *s, struct state *a, unsigned i) {
+  a->exhausted = i == STATES || has_gaps(s, STATES) ? BOTH_OVER : OPTIMAL_OVER;
 }
 
 /* Begins an execution of the part whose turn it is, or of the next one that has anything to do. */
@@ -226,8 +257,8 @@ static int begin_part(struct hd_search *s, struct state *a) {
     subs(s)[a->part].diverged_at = s->diverged_at;
     int begun = strategy_of(s, a->part)->begin(&subs(s)[a->part]);
     if (begun > 0) return begun;
-    if (!begun && !has_gaps(s, a->part)) return 0;
-    a->exhausted |= !begun; /* else other workers are at what is left of the search */
+    if (!begun && is_all(s, a->part)) return 0;
+    if (!begun) set_over(s, a, a->part); /* else other workers are at what is left of the search */
     unsigned tried = a->part;
     next_part(s, a, tried);
     if (a->part == tried) return begun;
@@ -249,7 +280,7 @@ static int begin(struct hd_search *s) {
   if (a->epoch != s->shared->epoch)
     *a =
         (struct state){.part = a->part == STATES ? 0 : a->part, .early = a->early, .epoch = s->shared->epoch};
-  if (a->in_flight > s->shared->forgive && a->in_flight != s->execution) {
+  if (a->in_flight > s->shared->forgive && a->in_flight != s->execution && a->in_flight != s->diverged_at) {
     /* The process died: let the others try before the optimal search goes on. */
     s->status->phase[a->part].executions++;
     a->work[a->part] += DEATH;
@@ -312,19 +343,20 @@ static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   if (i == 0) a->runs++;
   if (i == STATES) a->work[i] += CAPTURE * subs(s)[i].captured;
   subs(s)[i].captured = 0;
+  if (s->workers > 1) __atomic_store_n(&a->gaps, gaps(s), __ATOMIC_RELAXED); /* others look at it, too */
   if (a->early < EARLY) a->early++;
   if (!a->first) a->first = (uint32_t)(a->work[i] < UINT32_MAX ? a->work[i] : UINT32_MAX);
   if ((i == 0 || i == STATES) && !more) {
-    if (i == STATES) s->shared->by_states = 1;
-    if (!has_gaps(s, i)) return 0;
-    a->exhausted = 1;
+    if (is_all(s, i)) return 0;
+    set_over(s, a, i);
     next_part(s, a, i);
   } else if (is_early(s, a)) {
     if (i == 0 && !hd__walk_is_first(&subs(s)[0]) && !hd__walk_is_last(&subs(s)[0])) a->part = SAMPLER;
   } else if (!is_part(s, i) || turn_over(s, i)) {
     next_part(s, a, i);
   }
-  return !a->exhausted || ++a->after <= AFTER;
+  if (a->exhausted && i != STATES) a->after++;
+  return a->after <= AFTER;
 }
 
 static void forget(struct hd_search *s) {
@@ -364,7 +396,7 @@ static void load(struct hd_search *s, struct hd_reader *r) {
     all[i].first = (uint32_t)hd_get_number(r, UINT32_MAX);
     all[i].early = (uint32_t)hd_get_number(r, EARLY);
     for (unsigned k = 0; k < NPARTS; k++) all[i].work[k] = hd_get_number(r, UINT64_MAX);
-    all[i].exhausted = (uint32_t)hd_get_number(r, 1);
+    all[i].exhausted = (uint32_t)hd_get_number(r, BOTH_OVER);
     all[i].after = (uint32_t)hd_get_number(r, UINT32_MAX);
   }
   for (unsigned i = 0; i < STATES; i++)

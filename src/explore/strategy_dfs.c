@@ -24,12 +24,9 @@ static unsigned admitted(struct walk *w, uint32_t k, const struct hd_point *p, u
   return n;
 }
 
-/* Gives the execution up if the search was restarted meanwhile. */
 static int list_all(struct walk *w, uint32_t k, const uint16_t *thread, unsigned n) {
   struct hd_branch *list = NULL;
-  if (n > 1 && !hd__walk_write_begin(w)) return -1;
   for (unsigned i = n; i-- > 1;) list = hd__branch_step(w->unit, thread[i], -1, list);
-  if (n > 1) hd__walk_write_end(w);
   w->unit->node[k].list = list;
   return n ? thread[0] : -1;
 }

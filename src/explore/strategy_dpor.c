@@ -14,6 +14,7 @@
  * branch) is not a test of its own here: the release by the first thread happens before the acquire by the second,
  * so operations under a common lock are ordered by happens-before and order.c never calls them a race. What races
  * is the acquires (order.c, invariant 3). */
+#include "explore/property.h"
 #include "explore/walk.h"
 
 static const struct policy dpor = {.filter = {&hd__filter_sleep, &hd__filter_symmetry},
@@ -34,4 +35,4 @@ const struct policy hd__stateful = {.filter = {&hd__filter_symmetry, &hd__filter
                                     .put_record = hd__stateful_put,
                                     .get_record = hd__stateful_get};
 
-HD_WALK_STRATEGY(dpor, "dpor", *(s->fingerprint ? &hd__stateful : &dpor));
+HD_WALK_STRATEGY(dpor, "dpor", *(s->fingerprint ? &hd__stateful : s->plan ? &hd__pruned : &dpor));

@@ -3,6 +3,7 @@
  * Optimal-DPOR with wakeup trees (reverse.c): a branch is a whole sequence that leads to an execution that no other
  * branch leads to, so no execution is ever given up half-way (status.blocked stays 0). With --states it is the search of
  * `dpor`: a wakeup tree leads to executions that may be given up at a state that is known, so it promises nothing. */
+#include "explore/property.h"
 #include "explore/walk.h"
 
 static const struct policy optimal = {.filter = {&hd__filter_sleep, &hd__filter_symmetry},
@@ -13,4 +14,4 @@ static const struct policy optimal = {.filter = {&hd__filter_sleep, &hd__filter_
                                       .conclude = hd__reverse_conclude,
                                       .retreat = hd__reverse_settle};
 
-HD_WALK_STRATEGY(optimal, "optimal", *(s->fingerprint ? &hd__stateful : &optimal));
+HD_WALK_STRATEGY(optimal, "optimal", *(s->fingerprint ? &hd__stateful : s->plan ? &hd__pruned : &optimal));

@@ -11,6 +11,9 @@
  *  - Blocks count the steps of their thread from the beginning, so what a block could not do is made up for by the next
  *    one of that thread; nothing has to be matched up again after a change.
  *  - A candidate is given up as soon as it has more preemptions than the best.
+ *  - Of a long list, first only its end is kept. Before that, threads run without preemption until each has made as many
+ *    steps as it had there, in whatever order that is possible. The length of the end is doubled until the failure
+ *    occurs, then bisected.
  *  - When no single change helps any more, several at random are tried, and lists that cost as much are taken, too.
  *  - Of schedules that differ in nothing but which of two threads does what, the one is taken in which the one created
  *    first goes first.
@@ -24,6 +27,7 @@
 
 enum pass {
   PASS_ORIGINAL,
+  PASS_TAIL,
   PASS_DELETE,
   PASS_JOIN,
   PASS_RUN_ON,
@@ -34,6 +38,7 @@ enum pass {
 };
 
 #define FOREVER UINT32_MAX
+#define LONG 24           /* blocks of a list of which only the end is kept at first */
 #define TIDY 12           /* threads that are exchanged with each other */
 #define RANDOM_MIN 300    /* random candidates in a row that may fail ... */
 #define RANDOM_MAX 20000u /* ... at least and at most; in between it depends on the number of blocks */
@@ -55,6 +60,8 @@ struct state {
   uint32_t improved;  /* in this round of passes */
   uint32_t failures;  /* random candidates since the last success */
   uint32_t nblocks, ncandidate, nchoices;
+  uint32_t tail_low, tail_high; /* so many blocks at the end are too few; are enough, 0: not known yet */
+  uint32_t nloose;              /* blocks at the beginning of the candidate whose order does not matter */
   /* the execution under way */
   uint32_t cursor; /* block it is at */
   uint32_t preemptions, switches, threads;
@@ -109,6 +116,7 @@ static void learn(struct hd_search *s, const hd_step *step, uint64_t n) {
 
 static void start_from_best(struct hd_search *s) {
   struct state *st = state(s);
+  st->nloose = 0;
   for (uint32_t i = 0; i < st->nblocks; i++) candidate(s)[i] = blocks(s)[i];
   st->ncandidate = st->nblocks;
 }
@@ -200,11 +208,36 @@ static int exchange(struct hd_search *s, unsigned a, unsigned b) {
   return there;
 }
 
+/* The last `n` blocks; before them each thread makes its steps in any order. */
+static void keep_tail(struct hd_search *s, uint32_t n) {
+  struct state *st = state(s);
+  struct block *c = candidate(s);
+  uint32_t *steps = st->steps; /* not in use between executions */
+  uint32_t cut = st->nblocks - n, k = 0;
+  for (unsigned i = 0; i < HD_MAX_THREADS; i++) steps[i] = 0;
+  for (uint32_t i = 0; i < cut; i++) steps[c[i].thread] = c[i].upto;
+  for (unsigned i = 0; i < HD_MAX_THREADS && k < cut; i++)
+    if (steps[i]) c[k++] = (struct block){steps[i], (uint16_t)i, 0};
+  st->nloose = k;
+  erase(s, k, cut - k);
+}
+
+/* How long the next tail is; HD_NONE when the length is known. */
+static uint32_t next_tail(const struct state *st) {
+  if (!st->tail_high) {
+    uint32_t n = st->tail_low == HD_NONE ? 0 : st->tail_low ? 2 * st->tail_low : 1;
+    return n < st->nblocks ? n : HD_NONE;
+  }
+  uint32_t low = st->tail_low == HD_NONE ? 0 : st->tail_low + 1;
+  return low < st->tail_high ? (low + st->tail_high) / 2 : HD_NONE;
+}
+
 /* Makes the candidate that (pass, at, chunk) name; returns 0 when there is no such one. */
 static int make(struct hd_search *s) {
   struct state *st = state(s);
   start_from_best(s);
   switch ((enum pass)st->pass) {
+    case PASS_TAIL: keep_tail(s, st->at); return 1;
     case PASS_DELETE: {
       uint32_t n = st->chunk < st->nblocks - st->at ? st->chunk : st->nblocks - st->at;
       if (n == st->nblocks) return 0;
@@ -227,6 +260,7 @@ static void begin_pass(struct hd_search *s, uint32_t pass) {
   struct state *st = state(s);
   st->pass = pass;
   st->at = 0;
+  st->nloose = 0;
   st->chunk = pass == PASS_DELETE && st->nblocks > 1 ? st->nblocks / 2 : 1;
   if (pass == PASS_DELETE) st->improved = 0;
 }
@@ -239,6 +273,11 @@ static uint32_t patience(const struct state *st) {
 /* Moves on behind the last candidate of a pass. */
 static void advance(struct hd_search *s) {
   struct state *st = state(s);
+  if (st->pass == PASS_TAIL) {
+    st->at = next_tail(st);
+    if (st->at == HD_NONE || st->at >= st->nblocks) begin_pass(s, PASS_DELETE);
+    return;
+  }
   if (st->pass == PASS_RANDOM) {
     if (st->failures >= patience(st)) begin_pass(s, PASS_TIDY);
     return;
@@ -276,6 +315,7 @@ static int begin(struct hd_search *s) {
   }
   if (st->pass == PASS_OVER) return 0;
   st->cursor = st->preemptions = st->switches = st->threads = 0;
+  st->last = 0;
   st->nsteps = 0;
   for (unsigned i = 0; i < HD_MAX_THREADS; i++) st->steps[i] = st->choices[i] = 0;
   return 1;
@@ -284,6 +324,18 @@ static int begin(struct hd_search *s) {
 /* Whom the candidate wants; HD_NONE when it says nothing more. */
 static uint32_t wanted(struct hd_search *s, const struct hd_point *p) {
   struct state *st = state(s);
+  if (st->cursor < st->nloose) {
+    uint32_t next = HD_NONE;
+    for (uint32_t i = 0; i < st->nloose; i++) {
+      const struct block *b = &candidate(s)[i];
+      if (st->steps[b->thread] >= b->upto || b->thread >= p->words * 64 || !hd_set_has(p->enabled, b->thread))
+        continue;
+      if (b->thread == st->last) return b->thread;
+      if (next == HD_NONE) next = b->thread;
+    }
+    if (next != HD_NONE) return next;
+    st->cursor = st->nloose;
+  }
   for (; st->cursor < st->ncandidate; st->cursor++) {
     const struct block *b = &candidate(s)[st->cursor];
     if (st->steps[b->thread] < b->upto && b->thread < p->words * 64 && hd_set_has(p->enabled, b->thread))
@@ -358,7 +410,17 @@ static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
     if (!s->hit) return 0;
     accept(s);
     head(s)->first = head(s)->best[head(s)->found - 1];
-    begin_pass(s, PASS_DELETE);
+    begin_pass(s, st->nblocks > LONG ? PASS_TAIL : PASS_DELETE);
+    st->tail_low = HD_NONE;
+    return propose(s);
+  }
+  if (st->pass == PASS_TAIL) {
+    if (s->hit)
+      st->tail_high = st->at ? st->at : 1;
+    else
+      st->tail_low = st->at;
+    if (s->hit && compare(s) < 0) accept(s);
+    if (s->hit && !st->at) begin_pass(s, PASS_DELETE);
     return propose(s);
   }
   int better = s->hit ? compare(s) : 1;

@@ -2,7 +2,8 @@
  *
  * A step that cannot be taken is a divergence: it is recorded with what the thread was about to do, and
  * the execution ends. After the last step the lowest enabled thread goes on, so that an execution which the
- * original cut short can be brought to its finding. */
+ * original cut short can be brought to its finding. One that yields or sleeps lets all others go first: it may wait for
+ * them in a loop. */
 #include "explore/explore.h"
 
 static int begin(struct hd_search *s) {
@@ -25,9 +26,19 @@ static unsigned next(const struct hd_search *s, struct hd_decision *d) {
   return hd_decision_get(s->replay + s->replay_pos, s->replay_len - s->replay_pos, d);
 }
 
+static int yields(const struct hd_point *p, unsigned t) { return hd_op_is(p->op[t]->kind, HD_TRAIT_YIELDS); }
+
+/* Who goes on after the last step. */
+static unsigned continuation(const struct hd_point *p) {
+  HD_SET_EACH (t, p->enabled, p->words)
+    if (!yields(p, t)) return t;
+  unsigned next = hd_set_next(p->enabled, p->words, p->current + 1); /* in turn */
+  return next < HD_MAX_THREADS ? next : hd_set_next(p->enabled, p->words, 0);
+}
+
 static int pick(struct hd_search *s, const struct hd_point *p) {
   struct hd_decision want;
-  if (s->replay_pos >= s->replay_len) return (int)hd_set_nth(p->enabled, 0);
+  if (s->replay_pos >= s->replay_len) return (int)continuation(p);
   unsigned n = next(s, &want);
   if (want.kind != HD_DECIDE_THREAD) return diverge(s, want, HD_OP_NONE);
   if (want.value >= p->words * 64 || !hd_set_has(p->enabled, (unsigned)want.value)) {

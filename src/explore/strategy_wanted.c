@@ -215,6 +215,8 @@ static int choose(struct hd_search *s, unsigned n) {
   const struct run *r = s->own;
   if (r->last != HD_WANTED_END) {
     const struct hd_wanted_event *e = event_at(s, r->last);
+    uint32_t other = r->last + 1 == order_of(s)->n ? order_of(s)->outcome : 0;
+    if (other) return other - 1 < n ? (int)other - 1 : 0;
     return e->nchoices > 1 && e->choice < n ? (int)e->choice : 0;
   }
   return r->over && head(s)->trial >> (order_of(s)->swaps != 0) > 1 ? (int)hd_rng_below(&s->rng, n) : 0;

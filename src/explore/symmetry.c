@@ -26,7 +26,8 @@
  *  3. What tells the threads of a family apart is learned, like contended memory, and the search restarts without that
  *     family: an operation on one of them other than its creation, start, end and join; a join by another thread than the
  *     creator; anything that the creator does, or reads from others, between the joins of the family; different results;
- *     level threads whose next operations differ, other than in memory of their own: an address, or the like, decides;
+ *     level threads whose next operations differ, other than in memory of their own: an address, or the like, decides (but
+ *     not in an execution that makes memory contended: there the one that comes later has an operation more);
  *     descriptors, time-outs and atomic sections of members; whatever gives a member a number, a name or a place of its own that is no memory (family.c).
  *  4. An operation that concerns one of two level threads and not the other makes them different: a signal that wakes one
  *     of those who wait, the choice of the serial thread at a barrier.
@@ -158,7 +159,7 @@ static void follow(struct walk *w, uint32_t f) {
   uint32_t t = e->op.thread;
   if (y->leader[t]) {
     uint32_t to = y->follows[t];
-    if (to < HD_HELD && differ(w, &w->order.ev[to], e)) tell_apart(w, t);
+    if (to < HD_HELD && !hd__walk_is_void(w) && differ(w, &w->order.ev[to], e)) tell_apart(w, t);
     if (to >= HD_HELD || !are_alike(w, &w->order.ev[to], e))
       part(y, t);
     else
@@ -277,7 +278,7 @@ static int is_held(struct walk *w, unsigned thread) {
   const struct symmetry *y = &w->symmetry;
   if (y->follows[thread] != HD_HELD) return 0;
   if (hd_set_has(y->enabled, y->leader[thread] - 1u)) return 1;
-  tell_apart(w, thread);
+  if (!hd__walk_is_void(w)) tell_apart(w, thread);
   return 0;
 }
 
@@ -288,7 +289,6 @@ uint32_t hd__symmetry_holds(struct walk *w, unsigned thread) {
 static void enter(struct walk *w, uint32_t k, const struct hd_point *p, int fresh) {
   (void)k, (void)fresh;
   w->symmetry.enabled = p->enabled;
-  w->symmetry.op = p->op;
 }
 
 static int admits(struct walk *w, uint32_t k, unsigned thread, int *outcome) {

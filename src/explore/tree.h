@@ -74,9 +74,10 @@ struct unit {
   char *record; /* of each node, what filters and policy keep of it */
   struct hd_sleeper *sleep_base, *sleep_next, *sleep_end;
   struct hd_branch *branch_free, *branch_next, *branch_end;
-  uint32_t log_next, log_end; /* of the log of visited states */
-  uint64_t next_count;        /* execution at whose end pending branches are counted again */
-  uint64_t serial;            /* counts the units that were taken into this slot */
+  struct hd_branch *branch_returned; /* free, too, by other workers that have moved them; under the lock */
+  uint32_t log_next, log_end;        /* of the log of visited states */
+  uint64_t next_count;               /* execution at whose end pending branches are counted again */
+  uint64_t serial;                   /* counts the units that were taken into this slot */
 };
 
 /* A state of the program (states.c). What the last three are for: stateful.c. */
@@ -127,7 +128,7 @@ struct states {
 /* The head of the search area. */
 struct tree {
   uint64_t epoch;    /* counts the times it was laid out */
-  uint32_t ready;    /* it is */
+  uint32_t ready;    /* it is; also read without the lock (wait_for_others) */
   uint32_t started;  /* the first unit has been taken */
   uint32_t complete; /* also read without the lock */
   uint32_t nslots;
@@ -146,6 +147,9 @@ struct tree {
   struct hd_visited visited;
   struct states states;
 };
+static inline void hd__tree_set_ready(struct tree *t, uint32_t ready) {
+  __atomic_store_n(&t->ready, ready, __ATOMIC_RELEASE);
+}
 
 #define HD_TREE_FULL "the search needs more memory than it has: try a smaller program or a sampling strategy"
 

@@ -104,6 +104,11 @@ uint32_t hd__visited_room(struct hd_visited *v, uint64_t n, uint64_t *got) {
   return (uint32_t)(v->log_n - n);
 }
 
+void hd__visited_sample(const struct hd_visited *v, struct hd_key_sample *a) {
+  for (uint64_t i = 0; i < v->cap; i++)
+    if (is_used(v, &v->slot[v->cap + i])) hd__sample_key(a, v->slot[v->cap + i].key);
+}
+
 /* ---- the filter ---- */
 
 /* Numbers in the part of the log that is the unit's own; NULL: there is no room. */

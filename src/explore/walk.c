@@ -13,9 +13,10 @@
  *  4. An execution that made more operations visible draws no conclusions, and leaves nothing in the tree that others
  *     could take: they do not know those operations yet, and would diverge. The search restarts after it anyway
  *     (runtime/core/worker.c).
- *  5. Branches that one worker has taken from another are in the memory of that one, and are used again when they are
- *     released. After a restart, memory is used again only when no worker writes branches of the search before: at the end
- *     of an execution, or on the way (hd__walk_write_begin). */
+ *  5. A worker follows and writes branches in the memory of its own slot only: one that it takes from another worker is
+ *     moved there (walk_share.c). So an execution that is under way when the search restarts is not disturbed by what
+ *     others write. What all share is laid out again only when no worker is at the end of an execution of the search before
+ *     (wait_for_others). */
 #include "explore/walk.h"
 
 /* ---- memory ---- */
@@ -54,7 +55,7 @@ void hd__walk_lay_out(struct walk *w, unsigned nslots) {
   at += 0x3480;
   t->slot = s->memory + at;
   t->slot_size = (s->memory_size - at) / t->nslots & ~63ull;
-  t->ready = 1;
+  hd__tree_set_ready(t, 1);
 }
 
 /* A slot: the unit, nodes, the sleep stack, records of the nodes, pending branches. What is used at every step stands
@@ -85,20 +86,6 @@ static struct unit *my_unit(struct walk *w) {
   return u;
 }
 
-int hd__walk_write_begin(struct walk *w) {
-  struct hd_search *s = w->s;
-  if (s->workers <= 1) return 1;
-  hd_crew_add(&s->shared->ending, s->worker);
-  /* Not hd__walk_valid: who restarts writes to the tree before the new epoch is known, and lays it out when nobody is here. */
-  if (s->status->epoch == __atomic_load_n(&s->shared->epoch, __ATOMIC_SEQ_CST)) return 1;
-  hd_crew_del(&s->shared->ending, s->worker);
-  return 0;
-}
-
-void hd__walk_write_end(struct walk *w) {
-  if (w->s->workers > 1) hd_crew_del(&w->s->shared->ending, w->s->worker);
-}
-
 struct hd_branch *hd__branch_new(struct unit *u) {
   struct hd_branch *b = u->branch_free;
   if (b) {
@@ -118,6 +105,17 @@ struct hd_branch *hd__branch_step(struct unit *u, unsigned thread, int outcome, 
   b->any_choice = outcome < 0;
   b->next = next;
   return b;
+}
+
+int hd__has_branch(const struct walk *w, uint32_t k, unsigned thread) {
+  uint32_t n;
+  const struct hd_sleeper *done = hd__done(w, k, &n);
+  if (w->unit->node[k].pick.thread == thread) return 1;
+  for (uint32_t i = 0; i < n; i++)
+    if (done[i].op.thread == thread) return 1;
+  for (const struct hd_branch *b = *hd__branches(w, k); b; b = b->next)
+    if (b->op.thread == thread) return 1;
+  return 0;
 }
 
 static int is_listed(const struct walk *w, uint32_t k, unsigned thread, unsigned choice) {
@@ -300,6 +298,7 @@ struct walk *hd__walk_set_up(struct hd_search *s, const struct policy *policy) {
   unsigned n = 0, entered = 0;
   w->s = s;
   w->policy = policy;
+  w->free_from = HD_NONE;
   w->before_event = policy->before_event;
   w->after_event = policy->after_event;
   w->symmetric = 0;
@@ -350,6 +349,13 @@ static void wait_for_others(struct walk *w) {
   uint64_t epoch = __atomic_load_n(&s->shared->epoch, __ATOMIC_SEQ_CST);
   if (s->fingerprint) epoch += __atomic_load_n(&s->shared->contended_seen, __ATOMIC_SEQ_CST);
   if (w->epoch == epoch) return;
+  /* The new process of a worker that was killed, in a search that goes on: another may wait at its end for the first step of our
+   * unit (hd__walk_lock_junctions). */
+  if (!w->tree && __atomic_load_n(&hd__tree(s)->ready, __ATOMIC_ACQUIRE) &&
+      s->status->epoch == s->shared->epoch) {
+    w->epoch = epoch;
+    return;
+  }
   const struct hd_crew_set *ending = &s->shared->ending;
   const unsigned n = s->workers, own = s->worker;
   void (*const relax)(void) = s->relax;
@@ -375,6 +381,7 @@ int hd__walk_begin(struct hd_search *s, const struct policy *policy) {
   wait_for_others(w);
   hd_search_lock(s);
   int found = find_unit(w);
+  w->spread = hd__tree(s)->spread != 0;
   hd_search_unlock(s);
   if (found <= 0) return found;
   struct unit *u = w->unit;
@@ -387,6 +394,9 @@ int hd__walk_begin(struct hd_search *s, const struct policy *policy) {
   s->diverged = 0;
   u->running = u->depth;
   if (!w->stride || u->known > u->depth) u->known = u->depth;
+  if (!w->tree)
+    u->known =
+        0; /* filters keep some of what they know of a node in the process, and this is its first execution */
   s->known->shared = !s->fingerprint;
   if (continues(w, before)) {
     s->known->steps = u->at = w->events;
@@ -414,7 +424,7 @@ static int choose_step(struct walk *w, struct node *n, const struct hd_point *p)
   struct unit *u = w->unit;
   for (unsigned i = 0; w->filter[i]; i++)
     if (w->filter[i]->covers && w->filter[i]->covers(w, u->at)) return 0;
-  if (u->guide && hd__tree(w->s)->spread) u->guide = hd__awake(n, u->guide);
+  if (u->guide && w->spread) u->guide = hd__awake(n, u->guide);
   if (u->guide) {
     n->branch = u->guide;
     n->list = u->guide->next;
@@ -439,7 +449,8 @@ int hd__walk_pick(struct hd_search *s, const struct hd_point *p) {
   if (s->diverged || u->at != w->events || u->at == u->node_cap) return HD_PICK_DIVERGED;
   struct node *n = &u->node[u->at];
   int fresh = u->at >= u->depth;
-  if (fresh) { /* all but what the step does */
+  w->symmetry.op = p->op; /* the outcome of a step in the known prefix may be open */
+  if (fresh) {            /* all but what the step does */
     n->pick.word = 0;
     n->nsleep = n->finished = 0;
     n->sleep = u->sleep_next;
@@ -527,7 +538,7 @@ static int is_stale(const struct walk *w) {
 }
 
 /* Another worker has restarted the search with more visible operations, or this execution will (invariant 4). */
-static int is_void(const struct walk *w) {
+int hd__walk_is_void(const struct walk *w) {
   const struct hd_search *s = w->s;
   const struct hd_status *st = s->status;
   return st->epoch != __atomic_load_n(&s->shared->epoch, __ATOMIC_RELAXED) || is_stale(w) ||
@@ -551,7 +562,7 @@ static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
   struct unit *u = w->unit;
   catch_up(w);
   if (w->symmetric) hd__symmetry_end(w, p, how);
-  if (is_void(w)) return 1;
+  if (hd__walk_is_void(w)) return 1;
   w->run = s->known->runs;
   u->running = u->at < w->events ? u->at : w->events;
   if (how == HD_HOW_STOPPED) {
@@ -596,4 +607,4 @@ int hd__walk_end(struct hd_search *s, const struct hd_point *p, enum hd_how how)
   return more;
 }
 
-void hd__walk_forget(struct hd_search *s) { hd__tree(s)->ready = 0; }
+void hd__walk_forget(struct hd_search *s) { hd__tree_set_ready(hd__tree(s), 0); }

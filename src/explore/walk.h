@@ -88,6 +88,7 @@ struct walk {
   uint32_t events;       /* of the execution under way */
   uint32_t thread;       /* of the last of them */
   int ordered;           /* the order of this execution is kept */
+  int spread;            /* tree.spread, when the execution under way began */
   uint64_t run;          /* the last execution, by hd_known.runs, if it was of the same unit; 0: it was not */
   uint64_t serial, tree; /* of the unit, and epoch of the tree, when the execution under way began */
   uint64_t *hash;        /* of the operations up to each event of it */
@@ -105,6 +106,8 @@ struct walk {
   uint64_t prefix;   /* visited.c: sum of the classes of the events so far */
   const struct hd_visit *met; /* the state that the execution was given up at */
   struct reversal reversal;
+  uint32_t
+      free_from; /* property.c: nothing that is looked for can follow from this node on; HD_NONE: unknown */
   struct requests requests;
   struct summaries summaries;
   int symmetric; /* hd__filter_symmetry is active */
@@ -156,9 +159,6 @@ static inline int hd__unit_active(struct hd_search *s, unsigned slot) {
 static inline void *hd__record(const struct walk *w, unsigned id, uint32_t k) {
   return w->unit->record + (uint64_t)w->stride * k + w->offset[id];
 }
-/* Around what adds branches while an execution runs. `begin` returns 0 when the search was restarted since it began. */
-int hd__walk_write_begin(struct walk *w);
-void hd__walk_write_end(struct walk *w);
 /* Whether the unit belongs to the tree that is searched: neither have more operations proved visible since, nor has the
  * next bound begun. */
 static inline int hd__walk_valid(const struct walk *w) {
@@ -200,6 +200,8 @@ void hd__walk_lay_out_unit(struct walk *w, struct unit *u);
 struct hd_branch *hd__branch_new(struct unit *u);
 /* A branch that is one step. */
 struct hd_branch *hd__branch_step(struct unit *u, unsigned thread, int outcome, struct hd_branch *next);
+/* Whether the thread was, or will be, tried at the node, with whatever outcome. */
+int hd__has_branch(const struct walk *w, uint32_t k, unsigned thread);
 /* Lists the other outcomes of the choices that this execution made for the first time, in order or as drawn. Those of a
  * node above the unit only with `above`; returns whether there are any on the other side. */
 int hd__add_outcomes(struct walk *w, int above, unsigned (*draw)(struct walk *w, unsigned n));
@@ -220,6 +222,9 @@ void hd__walk_lock_junctions(struct walk *w);
 void hd__walk_finish(struct hd_search *s, struct unit *u);
 void hd__walk_close(struct hd_search *s);
 void hd__walk_donate(struct walk *w);
+
+/* The search restarts after this execution: what it shows will be seen again. */
+int hd__walk_is_void(const struct walk *w);
 /* Frees the sleep list of a junction. */
 void hd__pool_put(struct tree *t, struct hd_sleeper *p, uint32_t cap);
 struct junction *hd__junction_new(struct tree *t);

@@ -213,7 +213,7 @@ void hd__walk_load(struct hd_search *s, const struct policy *policy, struct hd_r
   if (r->bad) return;
   hd__walk_lay_out(w, hd__walk_slots(s, n > s->workers ? n : s->workers));
   struct tree *t = hd__tree(s);
-  t->ready = 0;
+  hd__tree_set_ready(t, 0);
   for (unsigned i = 0; i < t->nslots; i++) hd__walk_lay_out_unit(w, hd__unit(s, i));
   t->started = (uint32_t)hd_get_number(r, 1);
   t->complete = (uint32_t)hd_get_number(r, 1);
@@ -226,5 +226,5 @@ void hd__walk_load(struct hd_search *s, const struct policy *policy, struct hd_r
     w->unit = hd__unit(s, i);
     get_unit(r, w);
   }
-  if (!r->bad) t->ready = 1;
+  if (!r->bad) hd__tree_set_ready(t, 1);
 }

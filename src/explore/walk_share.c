@@ -197,9 +197,42 @@ void hd__prefix_node(struct unit *u, const struct junction *j) {
   n->pick.settled = 0; /* others have looked at what it races with, with another sequel */
 }
 
+/* The unit in whose memory the branch is. */
+static struct unit *home(struct hd_search *s, const struct hd_branch *b) {
+  const struct tree *t = hd__tree(s);
+  return hd__unit(s, (unsigned)((uint64_t)((const char *)b - t->slot) / t->slot_size));
+}
+
+/* Moves the branch that the link leads to into the memory of the unit. A worker that is killed in between loses one. */
+static void move(struct hd_search *s, struct unit *u, struct hd_branch **link) {
+  struct hd_branch *b = *link, *copy;
+  struct unit *from = home(s, b);
+  if (from == u) return;
+  copy = hd__branch_new(u);
+  *copy = *b;
+  __atomic_store_n(link, copy, __ATOMIC_RELEASE);
+  b->next = from->branch_returned;
+  from->branch_returned = b;
+}
+
+/* The first branch of the junction, with what is below it; all of it in the memory of the unit (walk.c, invariant 5). */
+static struct hd_branch *adopt(struct hd_search *s, struct unit *u, struct junction *j) {
+  struct hd_branch ***stack = (struct hd_branch ***)((struct walk *)s->own)->scratch;
+  uint32_t n = 0;
+  move(s, u, &j->list);
+  stack[n++] = &j->list->child;
+  while (n) {
+    for (struct hd_branch **link = stack[--n]; *link; link = &(*link)->child) {
+      move(s, u, link);
+      if ((*link)->next) stack[n++] = &(*link)->next;
+    }
+  }
+  return j->list;
+}
+
 /* Makes the first branch that waits at the junction the unit of this worker. */
 static void take(struct hd_search *s, struct unit *u, struct junction *j) {
-  struct hd_branch *b = j->list;
+  struct hd_branch *b = adopt(s, u, j);
   struct node *n = &u->node[j->depth];
   *n = (struct node){.pick = {.thread = b->op.thread, .choice = b->choice, .fixed_choice = !b->any_choice},
                      .nsleep = j->nsleep,
@@ -256,6 +289,10 @@ static int find(struct hd_search *s, struct unit **u) {
 
 int hd__walk_find_work(struct hd_search *s, struct unit **u) {
   hd__walk_close(s);
+  if (!(*u)->branch_free) {
+    (*u)->branch_free = (*u)->branch_returned;
+    (*u)->branch_returned = NULL;
+  }
   int found = find(s, u);
   if (found == HD_BEGIN_LATER)
     hd_crew_add(&s->shared->hungry, s->worker);

@@ -11,7 +11,7 @@ struct hd_link {
   uint8_t mask;
   uint8_t write;
   struct hd_link *next;
-  struct hd_link *run; /* semaphore: the next that does something else */
+  struct hd_link *run; /* semaphore: the next that does something else; descriptors: of another thread */
 };
 
 /* What is known of one object. Memory: per granule a list of accesses; locks: the last acquire and release. */

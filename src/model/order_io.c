@@ -17,18 +17,28 @@ static int possible_without(const struct hd_work *w, uint32_t e) {
 }
 
 /* Meets the operations of the list. The scan stops at a write to the same object that covers these facets: earlier
- * operations are ordered before that write. */
+ * operations are ordered before that write. Of the thread's own operations in a row only the last is looked at: a loop may
+ * have made any number of them. */
 static void meet_list(struct hd_work *w, const struct hd_tobj *o, uint32_t facets) {
-  for (const struct hd_link *l = o->list; l; l = l->next) {
+  for (const struct hd_link *l = o->list; l;) {
     const struct hd_op *op = &w->t->ev[l->ev].op;
-    if (op->thread != w->op->thread && hd_io_dependent(op, w->op)) {
+    int own = op->thread == w->op->thread;
+    if (!own && hd_io_dependent(op, w->op)) {
       if (possible_without(w, l->ev))
         hd__meet(w, l->ev);
       else
         hd__join(w, l->ev);
     }
     if (op->object == w->op->object && !(facets & ~(op->size >> 16))) break;
+    l = own ? l->run : l->next;
   }
+}
+
+static void remember(struct hd_work *w, struct hd_tobj *o) {
+  struct hd_link *last = o->list;
+  hd__remember(w, o);
+  if (o->list != last && last)
+    o->list->run = w->t->ev[last->ev].op.thread == w->op->thread ? last->run : last;
 }
 
 /* All operations are in one list, since some concern every object. Those that open, close or redirect descriptions
@@ -39,6 +49,6 @@ void hd__on_io(struct hd_work *w) {
   if (w->flags & HD_EV_LATE) w->clock[HD_LATE(w->t)] = w->f; /* nothing else could run when its time came */
   meet_list(w, hd__tobj(w->t, IO_KEY), writes & HD_IO_LIFE ? mine : mine & ~HD_IO_LIFE);
   if ((mine & HD_IO_LIFE) && !(writes & HD_IO_LIFE)) meet_list(w, hd__tobj(w->t, LIFE_KEY), UINT32_MAX);
-  hd__remember(w, hd__tobj(w->t, IO_KEY));
-  if (writes & HD_IO_LIFE) hd__remember(w, hd__tobj(w->t, LIFE_KEY));
+  remember(w, hd__tobj(w->t, IO_KEY));
+  if (writes & HD_IO_LIFE) remember(w, hd__tobj(w->t, LIFE_KEY));
 }

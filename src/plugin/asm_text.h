@@ -23,6 +23,9 @@ static inline bool is_one_move(const char *text) {
   return !strncmp(text, "mov", 3) && !strpbrk(text, ";\n");
 }
 
+/* Its memory operand is relative to the thread pointer: the address alone is not what it accesses. */
+static inline bool is_thread_text(const char *text) { return strstr(text, "%fs:") || strstr(text, "%gs:"); }
+
 /* A locked instruction; an exchange with memory is locked even without the prefix. One move that clobbers memory is how a
  * load that acquires, or a store that releases, is written by hand. */
 static inline bool is_atomic_text(const char *text, bool clobbers_memory) {

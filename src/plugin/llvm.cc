@@ -42,8 +42,10 @@
 #endif
 
 #include "asm_text.h"
+#include "library.h"
 #include "llvm_facts.h"
 #include "llvm_inline.h"
+#include "llvm_symbolic.h"
 
 using namespace llvm;
 
@@ -281,7 +283,7 @@ bool clobbers_memory(const InlineAsm::ConstraintInfoVector &constraints) {
 
 void show_asm(Hooks &hooks, CallBase &call, InlineAsm *assembly) {
   StringRef text = assembly->getAsmString();
-  if (text.empty()) return; /* a barrier for the compiler */
+  if (text.empty() || is_thread_text(text.str().c_str())) return; /* empty: a barrier for the compiler */
   const InlineAsm::ConstraintInfoVector constraints = assembly->ParseConstraints();
   bool clobbers = clobbers_memory(constraints), pointer = false;
   bool atomic = is_atomic_text(text.str().c_str(), clobbers);
@@ -603,6 +605,28 @@ struct AtomicByName : PassInfoMixin<AtomicByName> {
   static bool isRequired() { return true; }
 };
 
+/* The C++ library looks 16 times before it waits for an atomic variable (bits/atomic_wait.h). When another thread runs between
+ * two of them makes no difference but to the count: it looks once. */
+struct LookOnce : PassInfoMixin<LookOnce> {
+  PreservedAnalyses run(Module &m, ModuleAnalysisManager &) {
+    bool changed = false;
+    for (Function &f : m) {
+      if (!instrumented(f) || f.getName().find(HD_LIBRARY_SPINS) != 0) continue;
+      for (Instruction &i : instructions(f)) {
+        auto *compare = dyn_cast<ICmpInst>(&i);
+        auto *limit = compare ? dyn_cast<ConstantInt>(compare->getOperand(1)) : nullptr;
+        if (!limit || compare->getPredicate() != CmpInst::ICMP_SLT ||
+            limit->getZExtValue() != HD_LIBRARY_ROUNDS)
+          continue;
+        compare->setOperand(1, ConstantInt::get(limit->getType(), 1));
+        changed = true;
+      }
+    }
+    return changed ? PreservedAnalyses::none() : PreservedAnalyses::all();
+  }
+  static bool isRequired() { return true; }
+};
+
 } // namespace
 
 extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
@@ -611,10 +635,13 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
                 [&builder](ModulePassManager &passes, OptimizationLevel level) {
                   passes.addPass(KeepBitcode());
                   passes.addPass(AtomicByName());
+                  passes.addPass(LookOnce());
                   /* Registered here, it comes after ThreadSanitizer, which clang registers in between. */
-                  if (level != OptimizationLevel::O0)
-                    builder.registerOptimizerLastEPCallback(
-                        [](ModulePassManager &last, auto...) { last.addPass(InlineChecks()); });
+                  bool inlines = level != OptimizationLevel::O0;
+                  builder.registerOptimizerLastEPCallback([inlines](ModulePassManager &last, auto...) {
+                    last.addPass(SymbolicShadows());
+                    if (inlines) last.addPass(InlineChecks());
+                  });
                 });
             builder.registerOptimizerLastEPCallback(
                 [](ModulePassManager &passes, auto...) { passes.addPass(ShowAccesses()); });

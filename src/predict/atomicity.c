@@ -12,6 +12,7 @@
 #include "predict/plan.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct triple {
   uint32_t first, other, second;
@@ -57,17 +58,30 @@ static bool guarded(const struct hd__trace *tr, struct triple c) {
   return false;
 }
 
+static uint64_t key_of(const struct hd__trace *tr, struct triple c, uint32_t location) {
+  uint64_t places[3] = {hd__place_of(tr, c.first, location), hd__place_of(tr, c.other, location),
+                        hd__place_of(tr, c.second, location)};
+  return hd__hash(places[0] * 31 + hd__hash(places[1] * 31 + hd__hash(places[2]))) | 1;
+}
+
+/* Whether no order has the other access between the two. */
+static bool impossible(const struct search *x, struct triple c) {
+  return hd__ordered(&x->must, c.other, c.first) || hd__ordered(&x->must, c.second, c.other) ||
+         guarded(x->run->tr, c);
+}
+
+static bool waits_or_frees(const struct hd__trace *tr, struct triple c) {
+  return (tr->access_kind[c.first] | tr->access_kind[c.other] | tr->access_kind[c.second]) &
+         (HD__AWAITS | HD__FREES);
+}
+
 static void consider(struct search *x, struct triple c, uint32_t location) {
   const struct hd__trace *tr = x->run->tr;
   struct hd_detector_stats *st = &x->run->stats->detector[HD_DETECT_ATOMICITY];
   if (c.second < x->fresh && c.other < x->fresh) return;
-  if ((tr->access_kind[c.first] | tr->access_kind[c.other] | tr->access_kind[c.second]) &
-      (HD__AWAITS | HD__FREES))
-    return;
+  if (waits_or_frees(tr, c)) return;
   if (c.first < c.other && c.other < c.second) return; /* that was observed */
-  uint64_t places[3] = {hd__place_of(tr, c.first, location), hd__place_of(tr, c.other, location),
-                        hd__place_of(tr, c.second, location)};
-  uint64_t key = hd__hash(places[0] * 31 + hd__hash(places[1] * 31 + hd__hash(places[2]))) | 1;
+  uint64_t key = key_of(tr, c, location);
   uint32_t *state = hd__index_at(&x->state, key);
   if (*state & 6) return;
   if (*state / TRIED >= TRIES) {
@@ -77,7 +91,7 @@ static void consider(struct search *x, struct triple c, uint32_t location) {
     return;
   }
   if (!*state) st->candidates++;
-  if (hd__ordered(&x->must, c.other, c.first) || hd__ordered(&x->must, c.second, c.other) || guarded(tr, c)) {
+  if (impossible(x, c)) {
     st->filtered += !*state;
     *state |= 1;
     return;
@@ -284,6 +298,70 @@ static int window(struct search *x, uint32_t lo, uint32_t hi, struct hd_err *err
   return rc;
 }
 
+/* ---- what windows cut ---- */
+
+#define MANY 1000 /* combinations of places of a location; of more, what windows cut is not counted */
+
+/* Two accesses of a thread that follow each other: the first such pair of these places, and the last. */
+struct pair {
+  uint32_t first[2], last[2];
+};
+
+/* Whether the access can come between one of the pairs: three places that were in no window. */
+static bool is_cut(struct search *x, const struct pair *p, const uint32_t *other, uint32_t location) {
+  for (int i = 0; i < 4; i++) {
+    const uint32_t *two = i & 1 ? p->last : p->first;
+    struct triple c = {two[0], other[i >> 1], two[1], other[i >> 1]};
+    if (!unserialisable(x->run->tr, c) || waits_or_frees(x->run->tr, c) || impossible(x, c)) continue;
+    uint32_t *state = hd__index_at(&x->state, key_of(x->run->tr, c, location));
+    if (*state) return false;
+    *state = 1;
+    return true;
+  }
+  return false;
+}
+
+/* Three places whose accesses to one variable could not be serialised, but were never in one window. */
+static void count_cut(struct search *x) {
+  const struct hd__trace *tr = x->run->tr;
+  uint32_t *last = hd_alloc((tr->nthreads + 1) * sizeof *last); /* access of each thread, plus 1 */
+  HD_VEC(struct pair) pair = {0};
+  struct hd__classes c;
+  hd__classes_init(&c, tr);
+  for (uint32_t l = 0; l < tr->location.n && hd_now() < x->run->deadline; l++) {
+    const struct hd__location *at = &tr->location.v[l];
+    struct hd__index number = {0}; /* of a pair by places and thread, plus 1 */
+    memset(last, 0, (tr->nthreads + 1) * sizeof *last);
+    pair.n = 0;
+    for (uint32_t i = at->first; i < at->first + at->n; i++) {
+      uint32_t e = tr->accessor[i], *before = &last[hd__thread(tr, e)];
+      if (*before) {
+        uint64_t places = hd__place_of(tr, *before - 1, l) * 31 + hd__place_of(tr, e, l);
+        uint32_t *n = hd__index_at(&number, hd__hash(places * 8191 + hd__thread(tr, e)) | 1);
+        if (!*n) {
+          hd_vec_push(&pair, ((struct pair){.first = {*before - 1, e}}));
+          *n = (uint32_t)pair.n;
+        }
+        pair.v[*n - 1].last[0] = *before - 1;
+        pair.v[*n - 1].last[1] = e;
+      }
+      *before = e + 1;
+    }
+    hd__index_fini(&number);
+    hd__classes_of(&c, tr, l, true);
+    for (size_t i = 0; i < pair.n && pair.n * c.v.n <= MANY; i++)
+      for (size_t k = 0; k < c.v.n; k++) {
+        const struct hd__class *y = &c.v.v[k];
+        uint32_t other[2] = {c.event[y->first], c.event[y->first + y->n - 1]};
+        if (y->thread == hd__thread(tr, pair.v[i].first[0])) continue;
+        x->run->stats->detector[HD_DETECT_ATOMICITY].cut += is_cut(x, &pair.v[i], other, l);
+      }
+  }
+  hd__classes_fini(&c);
+  hd_vec_free(&pair);
+  free(last);
+}
+
 int hd__detect_atomicity(struct hd__run *r, struct hd_err *err) {
   const struct hd__trace *tr = r->tr;
   double start = hd_now();
@@ -302,6 +380,7 @@ int hd__detect_atomicity(struct hd__run *r, struct hd_err *err) {
     x.fresh = hi;
     if (hi == tr->n) break;
   }
+  if (tr->n > width && rc == HD_OK) count_cut(&x);
   hd__clocks_fini(&x.must);
   hd__index_fini(&x.state);
   hd_vec_free(&x.candidate);

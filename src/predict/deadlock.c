@@ -12,6 +12,8 @@
  * deadlocks). If that contains an event of the cycle, the cycle is only plausible: its ideal drops what reads saw, and
  * last the order of sections.
  *
+ * A cycle that the end of the process does not wait for is plausible, too.
+ *
  * Difference from that paper: cycles are enumerated with a few instances of each dependency, not with all; each combination
  * of places in the code is predicted once. */
 #include "predict/predict_int.h"
@@ -48,7 +50,9 @@ struct deadlocks {
   uint32_t chain[LONGEST]; /* dependencies */
   uint32_t length;
   uint32_t *ideal, *looked; /* [thread] of the cycle; how much of it has been looked at */
-  uint32_t *last;           /* [lock] the last section of the ideal, exclusive and shared; plus 1 */
+  uint32_t *
+      needed; /* [thread] what comes before the end of the process in any case; NULL: that is not in the trace */
+  uint32_t *last; /* [lock] the last section of the ideal, exclusive and shared; plus 1 */
   bool grown;
   uint64_t steps;
 };
@@ -212,6 +216,40 @@ static void put_holders_last(struct deadlocks *d, struct hd_prediction *p) {
   free(order);
 }
 
+/* ---- the end of the process ---- */
+
+/* Whether the event may come without what it came after: it gives up, or finds something else. */
+static bool may_go_on(const struct deadlocks *d, uint32_t e) {
+  unsigned kind = d->tr->event[e].op.kind;
+  return hd_op_is(kind, HD_TRAIT_TIMED) || hd_op_is(kind, HD_TRAIT_TRIES);
+}
+
+/* Fills in what the end of the process waits for: joins, and so on. */
+static void find_needed(struct deadlocks *d) {
+  const struct hd__trace *tr = d->tr;
+  uint32_t end = tr->n;
+  while (end > 0 && hd_op_effect(tr->event[end - 1].op.kind, tr->event[end - 1].flags) != HD_EFF_END) end--;
+  if (!end) return;
+  d->needed = hd_alloc((tr->nthreads + 1) * sizeof *d->needed);
+  d->needed[hd__thread(tr, end - 1)] = tr->pos[end - 1];
+  for (uint32_t e = end; e-- > 0;) { /* edges come from events before */
+    if (!hd__in_ideal(tr, d->needed, e) || may_go_on(d, e)) continue;
+    if (hd_op_effect(tr->event[e].op.kind, tr->event[e].flags) == HD_EFF_END)
+      continue; /* it keeps its place, no more */
+    for (uint32_t i = tr->edge_at[e]; i < tr->edge_at[e + 1]; i++) {
+      uint32_t *of = &d->needed[hd__thread(tr, tr->edge[i])];
+      if (*of < tr->pos[tr->edge[i]]) *of = tr->pos[tr->edge[i]];
+    }
+  }
+}
+
+/* Whether the process can end although the threads of the cycle wait: then nobody sees a deadlock. */
+static bool may_end(const struct deadlocks *d) {
+  for (uint32_t i = 0; d->needed && i < d->length; i++)
+    if (hd__in_ideal(d->tr, d->needed, d->dependency.v[d->chain[i]].event)) return false;
+  return d->needed != NULL;
+}
+
 /* ---- cycles ---- */
 
 static bool conflict(const struct hd__section *a, const struct hd__section *b) {
@@ -265,7 +303,7 @@ static void predict(struct deadlocks *d, enum strictness how, struct hd_predicti
       hd__predict_ideal(d->run, HD_DETECT_DEADLOCK, HD_PREDICTED_DEADLOCK, event, d->length, d->ideal);
   if (how == NO_SECTIONS) put_holders_last(d, p);
   bool valid = hd__order_valid(d->tr, p->order.v, p->order.n, NULL, 0, &broken);
-  p->certainty = valid && !broken ? HD_CERTAIN : HD_PLAUSIBLE;
+  p->certainty = valid && !broken && !may_end(d) ? HD_CERTAIN : HD_PLAUSIBLE;
   p->broken = broken;
   if (!old) return;
   struct hd_prediction one = *p;
@@ -331,6 +369,7 @@ void hd__detect_deadlocks(struct hd__run *r) {
                         .looked = hd_alloc((tr->nthreads + 1) * sizeof *d.looked),
                         .last = hd_alloc(2 * (tr->nlocks + 1) * sizeof *d.last)};
   hd__clocks_init(&d.segments, tr, 0);
+  find_needed(&d);
   find_dependencies(&d);
   for (uint32_t i = 0; i < d.dependency.n && d.steps <= STEPS; i++) {
     d.chain[0] = i;
@@ -344,6 +383,7 @@ void hd__detect_deadlocks(struct hd__run *r) {
   hd_vec_free(&d.seen);
   free(d.ideal);
   free(d.looked);
+  free(d.needed);
   free(d.last);
   d.stats->seconds += hd_now() - began;
 }

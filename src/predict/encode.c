@@ -285,7 +285,7 @@ int hd__encoding_init(struct hd__encoding *x, const struct hd__run *r, const str
   const struct hd__trace *tr = r->tr;
   *x = (struct hd__encoding){
       .tr = tr, .must = order, .mode = mode, .done = done, .upto = upto, .relaxed = relaxed};
-  int rc = hd_smt_new(r->o->libdir, &x->smt, err);
+  int rc = hd_smt_new(r->o->libdir, HD_SMT_DIFFERENCES, &x->smt, err);
   if (rc != HD_OK) return rc;
   hd__between(tr, done, upto, &x->lo, &x->hi);
   x->time = hd_alloc((x->hi - x->lo + 1) * sizeof *x->time);

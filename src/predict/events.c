@@ -81,7 +81,7 @@ struct thread {
   uint32_t created;          /* the event that created it, until its first event */
   uint32_t barrier;          /* the last barrier event that it comes after */
   uint32_t queued, waits_on; /* its last event that queued, and the object plus 1 */
-  bool ended;
+  bool ended, joined;
 };
 
 struct builder {
@@ -338,6 +338,12 @@ static int event(struct builder *b, uint32_t e) {
     t->barrier = b->barrier;
   }
   b->tr->held[e] = t->set;
+  if (t->joined) {
+    t->joined = false; /* one note is enough */
+    int rc = contradicts(b, e, "comes after another thread has waited for the end of its thread");
+    if (rc != HD_OK) return rc;
+    barrier(b, e);
+  }
   bool keeps_place = first == HD_EFF_INTERRUPT || first == HD_EFF_END || op->section != HD_SECTION_NONE ||
                      (ev->flags & HD_EV_STOP);
   if (keeps_place) barrier(b, e);
@@ -351,11 +357,13 @@ static int event(struct builder *b, uint32_t e) {
       if (rc != HD_OK) return rc;
     }
     child->created = e;
-    child->ended = false;
+    child->ended = child->joined = false;
   }
   bool sees_end = first == HD_EFF_JOIN || first == HD_EFF_FIND_ENDED;
-  if (sees_end && op->object < b->tr->nthreads && op->object != op->thread)
+  if (sees_end && op->object < b->tr->nthreads && op->object != op->thread) {
     hd__edge(&b->edges, b->thread[op->object].last, e);
+    b->thread[op->object].joined = true;
+  }
   if (first == HD_EFF_FINISH) t->ended = true;
   t->last = e;
   return rc;

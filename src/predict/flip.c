@@ -9,63 +9,44 @@
  *              the three are not serialisable (Lu, Tucek, Qin, Zhou, "AVIO: Detecting Atomicity Violations via Access
  *              Interleaving Invariants", ASPLOS 2006, table 1)
  *
- *   signal     a signal came after the wait on its condition: it comes first, and wakes nobody
+ * Those of locks, semaphores and signals are in flip_sync.c.
  *
  * The order is the observed one up to where one thread is stopped; then the other thread goes on alone, with what it needs
  * by edges, to its access and until it has released the locks that both need. */
-#include "predict/predict_int.h"
+#include "predict/flip.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define CLASSES 64  /* of the accesses of one location: by thread and place */
 #define SAME 6      /* of them, of one place */
 #define INSTANCES 4 /* of a combination of places, by different threads */
-#define SIGNALS 8   /* after a wait, that are tried before it */
 #define DEPTH 500   /* of needs that have needs */
-
-/* Accesses of one thread at one place to a location. */
-struct class {
-  uint64_t place;
-  uint16_t thread;
-  uint8_t kind;
-  uint32_t first, last; /* events */
-};
-
-/* Two accesses of a thread that follow each other, by places. */
-struct pair {
-  uint64_t place[2];
-  uint16_t thread;
-  uint32_t event[2];
-};
-
-struct flips {
-  struct hd__run *run;
-  const struct hd__trace *tr;
-  struct hd_detector_stats *stats;
-  struct hd__clocks hard; /* by edges alone */
-  struct hd__index seen;  /* combinations of places */
-  uint32_t *at;           /* [thread] events of the order so far */
-  uint32_t *limit;        /* [thread] and how many there may be */
-  HD_VEC(uint32_t) order;
-  struct class class[CLASSES];
-  struct pair pair[CLASSES];
-  unsigned nclasses, npairs;
-};
 
 /* ---- orders ---- */
 
-/* Lets the thread go on to that position. Returns false when it must not, or needs one that must not. */
-static bool advance(struct flips *f, unsigned t, uint32_t to, unsigned depth) {
+/* Whether the edge is the outcome of an operation that another order may change: an order that cannot keep it goes
+ * without. */
+static bool may_change(const struct hd__trace *tr, uint32_t from, uint32_t to) {
+  if (hd__may_miss(tr, from, to)) return true;
+  const struct hd_event *a = &tr->event[from], *b = &tr->event[to];
+  if (a->op.object != b->op.object) return false;
+  if (hd__flip_is_turn(tr, from, to)) return true;
+  enum hd_effect first = hd_op_effect(a->op.kind, a->flags), then = hd_op_effect(b->op.kind, b->flags);
+  if (then == HD_EFF_TAKE) return first == HD_EFF_TAKE || first == HD_EFF_POST;
+  return hd_op_is(b->op.kind, HD_TRAIT_TRIES) && (then == HD_EFF_LOOK || then == HD_EFF_LOOK_SHARED);
+}
+
+bool hd__flip_advance(struct flips *f, unsigned t, uint32_t to, unsigned depth) {
   const struct hd__trace *tr = f->tr;
   if (to > f->limit[t] || depth > DEPTH) return false;
   while (f->at[t] < to) {
     uint32_t e = hd__nth(tr, t, f->at[t] + 1);
     for (uint32_t i = tr->edge_at[e]; i < tr->edge_at[e + 1]; i++) {
       uint32_t from = tr->edge[i];
+      unsigned of = hd__thread(tr, from);
       if (hd__in_ideal(tr, f->at, from) || hd__may_miss(tr, from, e)) continue;
-      if (hd__thread(tr, from) == t || !advance(f, hd__thread(tr, from), tr->pos[from], depth + 1))
-        return false;
+      if (tr->pos[from] > f->limit[of] && may_change(tr, from, e)) continue;
+      if (of == t || !hd__flip_advance(f, of, tr->pos[from], depth + 1)) return false;
     }
     if (f->at[t] >= to) break; /* what it needed has needed it */
     hd_vec_push(&f->order, e);
@@ -74,18 +55,17 @@ static bool advance(struct flips *f, unsigned t, uint32_t to, unsigned depth) {
   return true;
 }
 
-/* The observed order up to the event, without the thread `stopped` after its limit. */
-static bool follow(struct flips *f, uint32_t upto) {
+bool hd__flip_follow(struct flips *f, uint32_t upto) {
   const struct hd__trace *tr = f->tr;
   for (uint32_t e = 0; e <= upto; e++) {
     unsigned t = hd__thread(tr, e);
-    if (tr->pos[e] <= f->limit[t] && !hd__in_ideal(tr, f->at, e) && !advance(f, t, tr->pos[e], 0))
+    if (tr->pos[e] <= f->limit[t] && !hd__in_ideal(tr, f->at, e) && !hd__flip_advance(f, t, tr->pos[e], 0))
       f->limit[t] = f->at[t]; /* it needs one that is stopped */
   }
   return true;
 }
 
-static void start_order(struct flips *f) {
+void hd__flip_start(struct flips *f) {
   memset(f->at, 0, (f->tr->nthreads + 1) * sizeof *f->at);
   for (unsigned t = 0; t < f->tr->nthreads; t++) f->limit[t] = hd__length(f->tr, t);
   f->order.n = 0;
@@ -111,8 +91,7 @@ static uint32_t not_begun(const struct flips *f, uint32_t e, uint32_t other) {
   return pos - 1;
 }
 
-/* Whether there are few predictions of that combination of places, and there may be one more. */
-static bool is_new(struct flips *f, uint64_t key) {
+bool hd__flip_is_new(struct flips *f, uint64_t key) {
   uint32_t *seen = hd__index_at(&f->seen, key | 1);
   if (*seen == INSTANCES) return false;
   ++*seen;
@@ -122,8 +101,7 @@ static bool is_new(struct flips *f, uint64_t key) {
   return fits;
 }
 
-/* The last of the events is what comes after the order. */
-static void predict(struct flips *f, enum hd_predicted kind, const uint32_t *event, size_t n) {
+void hd__flip_predict(struct flips *f, enum hd_predicted kind, const uint32_t *event, size_t n) {
   struct hd_prediction p = {.kind = kind,
                             .certainty = HD_PLAUSIBLE,
                             .detector = hd_detector_name[HD_DETECT_FLIP],
@@ -134,21 +112,40 @@ static void predict(struct flips *f, enum hd_predicted kind, const uint32_t *eve
   f->stats->predicted++;
 }
 
+void hd__flip_outcome(struct flips *f, uint32_t e, uint32_t choice) {
+  f->stats->solved++;
+  hd__flip_start(f);
+  for (uint32_t i = 0; i < e; i++) hd_vec_push(&f->order, i);
+  hd__flip_predict(f, HD_PREDICTED_OUTCOME, &e, 1);
+  f->run->out->v.v[f->run->out->v.n - 1].outcome = choice;
+}
+
 /* ---- order: y before x ---- */
 
-static void flip(struct flips *f, uint32_t x, uint32_t y) {
+/* Adds y with what it needs, and all until then without x. Returns false if y needs x. */
+static bool put_first(struct flips *f, uint32_t x, uint32_t y) {
   const struct hd__trace *tr = f->tr;
   unsigned tx = hd__thread(tr, x), ty = hd__thread(tr, y);
   f->stats->solved++;
-  start_order(f);
+  hd__flip_start(f);
   f->limit[tx] = not_begun(f, x, y);
-  follow(f, x);
+  hd__flip_follow(f, x);
   uint32_t until = released(f, y, x, hd__length(tr, ty) + 1);
-  if (!until || !advance(f, ty, until, 0)) return;
+  return until && hd__flip_advance(f, ty, until, 0);
+}
+
+void hd__flip_order(struct flips *f, uint32_t x, uint32_t y) {
+  const struct hd__trace *tr = f->tr;
+  unsigned tx = hd__thread(tr, x);
+  if (!put_first(f, x, y)) return;
   /* The thread comes to x at the end, if nothing is in between that another thread would have to do. */
   f->limit[tx] = tr->pos[x] - 1;
-  if (!advance(f, tx, tr->pos[x] - 1, 0)) return;
-  predict(f, HD_PREDICTED_ORDER, (const uint32_t[]){y, x}, 2);
+  if (!hd__flip_advance(f, tx, tr->pos[x] - 1, 0)) return;
+  hd__flip_predict(f, HD_PREDICTED_ORDER, (const uint32_t[]){y, x}, 2);
+}
+
+void hd__flip_turn(struct flips *f, uint32_t x, uint32_t y) {
+  if (put_first(f, x, y)) hd__flip_predict(f, HD_PREDICTED_ORDER, (const uint32_t[]){y, x}, 2);
 }
 
 static void flip_classes(struct flips *f, const struct class *a, const struct class *b) {
@@ -160,23 +157,7 @@ static void flip_classes(struct flips *f, const struct class *a, const struct cl
     f->stats->filtered++;
     return;
   }
-  if (is_new(f, hd__hash(a->place) + 3 * hd__hash(b->place))) flip(f, a->first, y);
-}
-
-/* ---- signals before the wait ---- */
-
-static void flip_signals(struct flips *f) {
-  const struct hd__trace *tr = f->tr;
-  for (uint32_t w = 0; w < tr->n; w++) {
-    if (!hd__waits(tr, w)) continue;
-    unsigned tries = 0;
-    for (uint32_t e = w + 1; e < tr->n && tries < SIGNALS; e++) {
-      if (!hd__may_miss(tr, w, e)) continue;
-      tries++;
-      uint64_t key = hd__hash(hd__place_of(tr, w, 0)) + 11 * hd__hash(hd__place_of(tr, e, 0));
-      if (hd__thread(tr, w) != hd__thread(tr, e) && is_new(f, key)) flip(f, w, e);
-    }
-  }
+  if (hd__flip_is_new(f, hd__hash(a->place) + 3 * hd__hash(b->place))) hd__flip_order(f, a->first, y);
 }
 
 /* ---- atomicity: y between two of another thread ---- */
@@ -194,17 +175,17 @@ static void intervene(struct flips *f, const uint32_t *pair, uint32_t y) {
   f->stats->solved++;
   uint32_t stop = released(f, pair[0], y, tr->pos[pair[1]]);
   if (!stop) return;
-  start_order(f);
+  hd__flip_start(f);
   f->limit[t] = stop;
   if (early) f->limit[ty] = not_begun(f, y, pair[0]);
-  follow(f, early ? y : pair[0]);
-  if (!advance(f, t, stop, 0)) return;
+  hd__flip_follow(f, early ? y : pair[0]);
+  if (!hd__flip_advance(f, t, stop, 0)) return;
   f->limit[ty] = hd__length(tr, ty);
   uint32_t until = released(f, y, pair[1], hd__length(tr, ty) + 1);
-  if (!until || !advance(f, ty, until, 0)) return;
+  if (!until || !hd__flip_advance(f, ty, until, 0)) return;
   f->limit[t] = tr->pos[pair[1]] - 1;
-  if (!advance(f, t, tr->pos[pair[1]] - 1, 0)) return;
-  predict(f, HD_PREDICTED_ATOMICITY, (const uint32_t[]){pair[0], y, pair[1]}, 3);
+  if (!hd__flip_advance(f, t, tr->pos[pair[1]] - 1, 0)) return;
+  hd__flip_predict(f, HD_PREDICTED_ATOMICITY, (const uint32_t[]){pair[0], y, pair[1]}, 3);
 }
 
 static void intervene_class(struct flips *f, const struct pair *p, const struct class *c) {
@@ -216,7 +197,7 @@ static void intervene_class(struct flips *f, const struct pair *p, const struct 
     return;
   }
   uint64_t key = hd__hash(p->place[0]) + 5 * hd__hash(p->place[1]) + 7 * hd__hash(c->place);
-  if (is_new(f, key * 2 + (y < p->event[0]))) intervene(f, p->event, y);
+  if (hd__flip_is_new(f, key * 2 + (y < p->event[0]))) intervene(f, p->event, y);
 }
 
 /* ---- locations ---- */
@@ -271,7 +252,7 @@ void hd__detect_flips(struct hd__run *r) {
                       .limit = hd_alloc((tr->nthreads + 1) * sizeof *f->limit)};
   uint32_t *last = hd_alloc((tr->nthreads + 1) * sizeof *last);
   hd__clocks_init(&f->hard, tr, 0);
-  flip_signals(f);
+  hd__flip_sync(f);
   for (uint32_t i = 0; i < tr->location.n; i++) look_at(f, i, last);
   hd__clocks_fini(&f->hard);
   hd__index_fini(&f->seen);

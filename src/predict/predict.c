@@ -21,7 +21,7 @@ static bool needs_solver(const struct hd_predict_options *o) {
 static bool solver_is_there(const struct hd_predict_options *o) {
   struct hd_smt *s = NULL;
   struct hd_err none;
-  bool there = hd_smt_new(o->libdir, &s, &none) == HD_OK;
+  bool there = hd_smt_new(o->libdir, HD_SMT_DIFFERENCES, &s, &none) == HD_OK;
   hd_smt_free(s);
   return there;
 }

@@ -22,6 +22,7 @@ enum hd_predicted {
   HD_PREDICTED_UNSET,     /* event[0] reads what event[1] is the first to write */
   HD_PREDICTED_INDEX,  /* event[0] writes an index, event[1] reads it and goes on: it is out of range there */
   HD_PREDICTED_SIGNAL, /* event[0] signals before event[1] waits for it */
+  HD_PREDICTED_OUTCOME, /* event[0] has another outcome: whom a signal wakes, a choice */
   HD_PREDICTED_KINDS
 };
 
@@ -36,7 +37,8 @@ struct hd_prediction {
   enum hd_certainty certainty;
   const char *detector; /* static: "hb", "strict", ... */
   uint32_t broken;
-  uint32_t late; /* the first of `event` that is not in `order`: 0, but for null, freed, index, signal and
+  uint32_t outcome; /* OUTCOME: which one */
+  uint32_t late;    /* the first of `event` that is not in `order`: 0, but for null, freed, index, signal and
                              atomicity 1; to be executed are `order`, then the events from there on */
   HD_VEC(uint32_t) event; /* of the failure, by index in the trace from 0; in the order in which they fail */
   HD_VEC(uint32_t)
@@ -103,8 +105,9 @@ struct hd_predict_stats {
   uint64_t disagreed;                         /* queries that the two engines answered differently */
   uint64_t unexplained;                       /* reads of values that nobody wrote (lenient) */
   uint64_t first_unexplained;                 /* number of the first such event, from 1 */
-  uint64_t unmatched; /* locks taken while another thread holds them, or released by a thread that does not,
-                               and threads created while they run (lenient) */
+  uint64_t
+      unmatched; /* locks taken while another thread holds them, or released by a thread that does not, and
+                               threads created while they run, or going on after their end (lenient) */
   uint64_t first_unmatched; /* number of the first such event, from 1 ... */
   const char
       *unmatched_why; /* ... and what is wrong with it: "releases a lock that its thread does not hold" */

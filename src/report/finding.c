@@ -55,11 +55,12 @@ static void fill_place(struct hd_place *p, const struct hd_finding_rec *rec, con
     p->object = hd_symbolize_object(s, site->object);
   for (unsigned i = 0; s && i < site->npc; i++)
     hd_symbolize_pc(s, site->pc[i], i == 0 && (site->flags & HD_SITE_EXACT), &p->stack);
-  /* The location of a failed assertion says more than the test framework's frames. */
+  /* The line that called a library says more than the library's own frames. */
   bool known = false;
-  for (size_t i = 0; i < p->stack.n; i++) known |= p->stack.v[i].file != NULL;
-  bool asserted = rec->kind == HD_KIND_ASSERTION || rec->kind == HD_KIND_EXIT;
-  while (asserted && known && !p->stack.v[0].file) hd_frames_drop(&p->stack, 0);
+  for (size_t i = 0; i < p->stack.n; i++) known |= !hd__is_plumbing(&p->stack.v[i]);
+  bool heap = site->role == HD_ROLE_ALLOC || site->role == HD_ROLE_FREE;
+  while (known && (heap ? hd__is_plumbing(&p->stack.v[0]) : p->stack.v[0].system || !p->stack.v[0].file))
+    hd_frames_drop(&p->stack, 0);
 }
 
 static const struct hd_place *first_with(const struct hd_finding *f, enum hd_role role) {
@@ -70,7 +71,8 @@ static const struct hd_place *first_with(const struct hd_finding *f, enum hd_rol
 
 static void add_object(struct hd_str *out, const struct hd_finding *f, const struct hd_place *p) {
   const struct hd_place *block = first_with(f, HD_ROLE_ALLOC);
-  if (p->object)
+  bool freed = block && hd_op_effect(p->op, 0) == HD_EFF_FREE; /* all of it, not its first part */
+  if (p->object && !freed)
     hd_str_addf(out, "`%s`", p->object);
   else if (block && p->object_addr >= block->object_addr && block->object_addr &&
            p->object_addr > block->object_addr)
@@ -281,6 +283,12 @@ void hd_finding_free(struct hd_finding *f) {
     free(f->note[i].thread);
     free(f->note[i].text);
   }
+  for (size_t i = 0; i < f->ninputs; i++) {
+    free(f->input[i].thread);
+    free(f->input[i].name);
+    free(f->input[i].value);
+  }
+  free(f->input);
   hd_story_free(f->story);
   free(f->place);
   free(f->title);
@@ -288,6 +296,7 @@ void hd_finding_free(struct hd_finding *f) {
   free(f->exception);
   free(f->what);
   free(f->folder);
+  free(f->said);
   free(f->no_replay);
   free(f->observed);
   free(f->predicted);
@@ -366,4 +375,20 @@ char *hd_finding_identity(const struct hd_finding *f) {
   hd_vec_free(&where);
   char *identity = hd_str_take(&out);
   return identity;
+}
+
+#define SAID_LINES 4
+#define SAID_BYTES 400
+
+void hd_finding_said(struct hd_finding *f, const char *output, size_t len) {
+  if (f->kind != HD_KIND_EXIT || f->said) return;
+  size_t from = len, lines = 0;
+  while (len && (output[len - 1] == '\n' || output[len - 1] == ' ')) len--;
+  for (from = len; from > 0 && len - from < SAID_BYTES; from--)
+    if (output[from - 1] == '\n' && ++lines == SAID_LINES) break;
+  while (from < len && output[from] == '\n') from++;
+  if (from == len) return;
+  f->said = hd_strndup(output + from, len - from);
+  for (char *c = f->said; *c; c++)
+    if ((unsigned char)*c < ' ' && *c != '\n') *c = ' ';
 }

@@ -36,6 +36,7 @@ static bool from_end(const struct hd_summary *s, const struct hd_evidence *e, en
   switch (what) {
     case HD_INEXACT_SAMPLING: return !s->systematic;
     case HD_INEXACT_BOUND: return e->bound_cut;
+    case HD_INEXACT_PROPERTY: return s->property != 0;
     case HD_INEXACT_TIME: return early && s->systematic && s->stop == HD_STOP_TIME;
     case HD_INEXACT_EXECUTIONS: return early && s->stop == HD_STOP_EXECUTIONS;
     case HD_INEXACT_INTERRUPTED: return early && s->stop == HD_STOP_INTERRUPTED;
@@ -132,6 +133,12 @@ const struct hd_reason *hd_summary_reason(const struct hd_summary *s, enum hd_in
   for (size_t i = 0; i < s->nreasons; i++)
     if (s->reason[i].what == what) return &s->reason[i];
   return NULL;
+}
+
+uint64_t hd_summary_cut(const struct hd_summary *s) {
+  const struct hd_reason *length = hd_summary_reason(s, HD_INEXACT_LENGTH),
+                         *segments = hd_summary_reason(s, HD_INEXACT_SEGMENTS);
+  return (length ? length->count : 0) + (segments ? segments->count : 0);
 }
 
 /* ---- in words ---- */

@@ -125,7 +125,17 @@ json_t *hd_json_finding(const struct hd_finding *f) {
     json_array_append_new(notes, n);
   }
   if (notes) set(o, "notes", notes);
+  if (f->ninputs) {
+    json_t *inputs = json_array();
+    for (size_t i = 0; i < f->ninputs; i++)
+      json_array_append_new(inputs,
+                            json_pack("{s:o,s:o,s:i,s:o}", "name", hd_json_text(f->input[i].name), "thread",
+                                      hd_json_text(f->input[i].thread), "index", (int)f->input[i].index,
+                                      "value", hd_json_text(f->input[i].value)));
+    set(o, "inputs", inputs);
+  }
   set(o, "execution", json_integer((json_int_t)f->execution));
+  if (f->executions) set(o, "after_executions", json_integer((json_int_t)f->executions));
   set(o, "strategy", hd_json_text(f->strategy));
   set(o, "replay", hd_json_text(f->folder));
   set(o, "replays", json_boolean(f->replays));
@@ -158,6 +168,9 @@ json_t *hd_json_finding(const struct hd_finding *f) {
   char key[20];
   snprintf(key, sizeof key, "%016llx", (unsigned long long)f->key);
   set(o, "key", hd_json_text(key));
+  char *identity = hd_finding_identity(f);
+  set(o, "identity", hd_json_text(identity));
+  free(identity);
   return o;
 }
 
@@ -220,6 +233,10 @@ json_t *hd_json_summary(const struct hd_summary *s) {
   set(o, "strategy", hd_json_text(s->strategy));
   set(o, "verdict", hd_json_text(verdict[hd_summary_verdict(s)]));
   set(o, "complete", json_boolean(s->complete));
+  if (s->property)
+    set(o, "property",
+        json_pack("{s:s,s:b,s:I}", "name", "races", "complete",
+                  s->nreasons == 1 && s->stop == HD_STOP_FINISHED, "pruned", (json_int_t)s->pruned));
   if (s->preload) set(o, "preload", json_true());
   set(o, "inexact", hd_json_reasons(s));
   set(o, "bound", bound(s));
@@ -235,13 +252,14 @@ json_t *hd_json_summary(const struct hd_summary *s) {
   set(o, "stopped", hd_json_text(stop_name[s->stop]));
   set(o, "executions", json_integer((json_int_t)s->executions));
   set(o, "blocked", json_integer((json_int_t)s->blocked));
+  if (s->input_classes) set(o, "input_classes", json_integer((json_int_t)s->input_classes));
   set(o, "infeasible", json_integer((json_int_t)s->infeasible));
   const struct hd_reason *foreign = hd_summary_reason(s, HD_INEXACT_FOREIGN_THREADS);
   if (foreign) set(o, "foreign_threads", hd_json_text(foreign->detail));
   if (times(s, HD_INEXACT_OPENMP_RACES)) set(o, "races_off", json_true());
   if (times(s, HD_INEXACT_DIVERGED)) set(o, "strayed", json_integer(times(s, HD_INEXACT_DIVERGED)));
   if (times(s, HD_INEXACT_VALUES)) set(o, "sampled_values", json_true());
-  set(o, "cut", json_integer(times(s, HD_INEXACT_LENGTH) + times(s, HD_INEXACT_SEGMENTS)));
+  set(o, "cut", json_integer((json_int_t)hd_summary_cut(s)));
   set(o, "events", json_integer((json_int_t)s->events));
   set(o, "switches", json_integer((json_int_t)s->switches));
   set(o, "threads", json_integer(s->threads));
@@ -263,13 +281,16 @@ json_t *hd_json_summary(const struct hd_summary *s) {
     set(r, "messages", json_integer((json_int_t)s->ranks.messages));
     set(r, "bytes", json_integer((json_int_t)s->ranks.bytes));
     set(r, "idle", json_real(s->ranks.idle));
-    if (s->compares_states) {
+    if (s->compares_states || s->ranks.explored) {
+      set(r, "explored_states", json_integer((json_int_t)s->ranks.explored));
       set(r, "repeated_states", json_integer((json_int_t)s->ranks.repeated));
       set(r, "repeated_estimated", json_boolean(s->ranks.sampled));
     }
     set(o, "cluster", r);
   }
   set(o, "suppressed", json_integer((json_int_t)s->suppressed));
+  if (s->known)
+    set(o, "baseline", json_pack("{s:I,s:I}", "known", (json_int_t)s->known, "again", (json_int_t)s->again));
   set(o, "dropped", json_integer(times(s, HD_INEXACT_FINDINGS)));
   set(o, "restarts", json_integer((json_int_t)s->restarts));
   set(o, "discarded", json_integer((json_int_t)s->discarded));

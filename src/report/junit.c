@@ -85,7 +85,7 @@ static void add_failure(struct hd_str *out, const struct hd_summary *s) {
     hd_str_add(&say, first->title);
   else
     hd_str_addf(&say, "%llu findings before the search was resumed", (unsigned long long)s->before);
-  for (size_t i = 0; i < s->nfindings; i++) hd_text_finding(&text, s->findings[i], false);
+  for (size_t i = 0; i < s->nfindings; i++) hd_text_finding(&text, s->findings[i], HD_STYLE_PLAIN);
   add_problem(out, "failure", say.s, first ? hd_kind_name[first->kind] : "before", text.s);
   hd_str_fini(&text);
   hd_str_fini(&say);

@@ -30,7 +30,6 @@ static void add_gcc_at(struct hd_str *out, const struct hd_frame *f, const char 
 }
 
 static void add_gcc_steps(struct hd_str *out, const struct hd_story *s) {
-  unsigned number = 0;
   for (size_t i = 0; i < s->row.n; i++) {
     const struct hd_row *r = &s->row.v[i];
     if (!r->kept) continue;
@@ -39,8 +38,8 @@ static void add_gcc_steps(struct hd_str *out, const struct hd_story *s) {
       if (s->thread.v[t] == r->thread) thread = s->name.v[t];
     struct hd_str said;
     hd_str_init(&said);
-    hd__text_row(&said, s, i, false);
-    char *text = hd_sprintf("(%u) %s%s%s", ++number, thread, said.n ? ": " : "", said.s);
+    hd__text_row(&said, s, i);
+    char *text = hd_sprintf("(%zu) %s%s%s", i + 1, thread, said.n ? ": " : "", said.s);
     add_gcc(out, r->file, r->line, 0, "note", text);
     hd_str_addc(out, '\n');
     free(text);
@@ -117,7 +116,7 @@ static void add_github_finding(struct hd_str *out, const struct hd_finding *f) {
   const struct hd_place *main = hd_finding_place(f);
   struct hd_str text;
   hd_str_init(&text);
-  hd_text_finding(&text, f, false);
+  hd_text_finding(&text, f, HD_STYLE_PLAIN);
   while (text.n && text.s[text.n - 1] == '\n') text.s[--text.n] = '\0';
   add_annotation(out, "error", main ? hd_place_frame(main) : NULL, f->title, text.s);
   for (size_t i = 0; i < f->nplaces; i++) {

@@ -54,6 +54,7 @@ struct hd_recording {
   size_t ncalls;
   const struct hd_thread_rec *thread;
   size_t nthreads;
+  const uint8_t *kept; /* whether each event goes into the trace; NULL: all do */
 };
 
 enum hd_row_mark {
@@ -73,8 +74,11 @@ struct hd_row {
   size_t first, last;           /* the events it covers; first > last: none */
   bool locks, memory;           /* it only takes locks, or only accesses memory */
   bool kept;                    /* shown; false: omitted for lack of room */
+  uint8_t distance;             /* from the failure (hd_analysis_why) */
+  uint64_t event, last_event;   /* their numbers in the trace; 0: none */
 };
 
+/* Rows are numbered from 1, hidden ones too, so that a number means the same row everywhere. */
 struct hd_story {
   HD_VEC(struct hd_row) row;
   HD_VEC(unsigned) thread; /* the threads that have rows, in order */
@@ -99,6 +103,8 @@ struct hd_finding {
   int signal, status;
   bool partial;
   uint64_t key, execution, seed, fault_addr;
+  uint64_t
+      executions; /* of the search until then, as its summary counts them: `execution` also counts redundant ones */
   uint64_t events;   /* of the search until then */
   char strategy[32]; /* that ran the execution */
   uint64_t leaked_bytes, leaked_blocks;
@@ -110,6 +116,11 @@ struct hd_finding {
     uint64_t event;
   } note[HD_MAX_NOTES]; /* the program's notes during the execution */
   size_t nnotes;
+  struct hd_input_shown {
+    char *thread, *name, *value; /* the value as a word */
+    unsigned index;              /* among the inputs of the thread, from 0 */
+  } * input; /* values of inputs that it needs, in the order in which they were asked for; owned */
+  size_t ninputs;
   char *folder; /* ".heddle/1", or NULL */
   struct {
     bool there;  /* minimisation was attempted; the places are those of its result */
@@ -121,6 +132,7 @@ struct hd_finding {
    * from, and as predicted. Or NULL, both. */
   char *observed, *predicted;
   bool replays;
+  char *said;      /* of an exit: the last lines that the program printed; NULL: none */
   char *no_replay; /* the result of the replay, when it differs */
 };
 
@@ -133,6 +145,8 @@ void hd_finding_names(struct hd_finding *f, const char *base);
 
 /* Kind and sorted source locations: two findings with equal identities are duplicates. The caller frees. */
 char *hd_finding_identity(const struct hd_finding *f);
+/* Keeps the last lines of the output with an exit: they say why. */
+void hd_finding_said(struct hd_finding *f, const char *output, size_t len);
 
 /* Builds the story of a finding from its execution. NULL when source lines are unknown, or only one thread ran. */
 struct hd_story *hd_story_new(const struct hd_recording *r, const struct hd_finding *f,
@@ -155,14 +169,28 @@ const struct hd_place *hd_finding_place(const struct hd_finding *f);
 
 /* Colours for `fd`: a terminal, and NO_COLOR not set. */
 bool hd_text_colour(int fd);
+/* None from here on: what looks like a terminal is not the user's. */
+void hd_text_no_colour(void);
 
-void hd_text_finding(struct hd_str *out, const struct hd_finding *f, bool colour);
+/* How findings are printed. */
+struct hd_style {
+  bool colour;
+  bool full;      /* no row of the story is hidden */
+  unsigned width; /* columns, HD_WIDTH_MIN to HD_WIDTH_MAX */
+};
+#define HD_WIDTH_MIN 60
+#define HD_WIDTH_MAX 200
+#define HD_STYLE_PLAIN (&(const struct hd_style){.width = 80}) /* for files */
+/* For `fd`: the width of a terminal, else 80. */
+struct hd_style hd_style_of(int fd, bool full);
+
+void hd_text_finding(struct hd_str *out, const struct hd_finding *f, const struct hd_style *style);
 /* The finding of a target in one line, and how to replay it in another. */
 void hd_text_brief(struct hd_str *out, const struct hd_finding *f, const char *target);
 void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour);
 
-/* "about 12.3k" or "of the order of 10^24"; false when it says nothing, or less than that there are at least so many. */
-bool hd_text_size(char out[64], const struct hd_size *size, double at_least);
+/* "about 12.3k" or "of the order of 10^24"; false when it says nothing. */
+bool hd_text_size(char out[64], const struct hd_size *size);
 /* "12.3k", "4.5M": a rate or count in at most 6 characters. */
 void hd_text_count(char out[16], double n);
 

@@ -145,7 +145,7 @@ static json_t *step(const struct hd_story *s, size_t i) {
   if (r->function) set(location, "logicalLocations", logical(r->function));
   struct hd_str what;
   hd_str_init(&what);
-  hd__text_row(&what, s, i, true);
+  hd__text_row(&what, s, i);
   if (what.n) set(location, "message", escaped_message(what.s));
   hd_str_fini(&what);
   set(o, "location", location);

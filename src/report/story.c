@@ -10,8 +10,13 @@
 #include <string.h>
 
 #define MAX_EVENTS 4000 /* events; of more, only the last ones are used */
-#define MAX_ROWS 14     /* shown */
+#define MAX_ROWS 14     /* shown, unless more explain the failure ... */
+#define MOST_ROWS 24    /* ... but so many at most */
+#define FEW_ROWS 8      /* shown, whether they explain it or not */
+#define EXPLAINS 1      /* rows at most so far from the failure are always shown, ... */
+#define RELATED 4       /* and those so far while there is room */
 #define MAX_WHAT 160
+#define FIRST_EVENTS 32  /* of a thread, by which its function is found */
 #define SMALL 1000000000 /* numbers below are shown in decimal */
 #define MAX_TOUCHES 6    /* shown in one row */
 
@@ -28,6 +33,7 @@ struct builder {
   const struct hd_finding *f;
   struct hd_symbolizer *sym;
   struct hd_story *story;
+  const uint8_t *distance;         /* of each event from the failure */
   struct touch touch[MAX_TOUCHES]; /* of the last row */
   size_t ntouches;
 };
@@ -238,6 +244,7 @@ static struct hd_row *add_row(struct builder *t, struct hd_row *row) {
   if (last && last->thread == row->thread && same_line(last, row)) {
     if (row->what) say(last, row->what);
     if (row->first <= row->last) last->last = row->last;
+    if (row->distance < last->distance) last->distance = row->distance;
     clear_place(row);
     free(row->what);
     return last;
@@ -256,7 +263,7 @@ static bool is_shown(const struct hd_event *e) {
 
 static void add_event(struct builder *t, size_t i) {
   const struct hd_event *e = &t->r->event[i];
-  struct hd_row row = {.thread = e->op.thread, .first = i, .last = i};
+  struct hd_row row = {.thread = e->op.thread, .first = i, .last = i, .distance = t->distance[i]};
   bool inside, memory = hd_op_object(e->op.kind) == HD_OBJ_MEMORY;
   if (!locate(t, i, &row, &inside)) return;
   struct hd_str what;
@@ -269,7 +276,8 @@ static void add_event(struct builder *t, size_t i) {
     hd_str_fini(&what);
     return;
   }
-  row.locks = hd_op_object(e->op.kind) == HD_OBJ_MUTEX && !(e->flags & HD_EV_FAILED) &&
+  unsigned object = hd_op_object(e->op.kind);
+  row.locks = (object == HD_OBJ_MUTEX || object == HD_OBJ_RWLOCK) && !(e->flags & HD_EV_FAILED) &&
               hd_op_second(e->op.kind, e->flags) != HD_EFF_RETURN;
   row.what = what.n ? hd_strdup(what.s) : NULL;
   hd_str_fini(&what);
@@ -291,7 +299,7 @@ static struct hd_row *row_of(struct hd_story *s, unsigned thread) {
 
 /* The row of a place of the finding: the last row of its thread if it has that line, else a new one. */
 static struct hd_row *place_row(struct builder *t, const struct hd_place *p, bool anywhere) {
-  struct hd_row row = {.thread = p->thread_no, .first = 1};
+  struct hd_row row = {.thread = p->thread_no, .first = 1, .distance = HD_WHY_NONE};
   if (!take_frame(&row, &p->stack)) return NULL;
   for (size_t i = t->story->row.n; i-- > 0;) {
     struct hd_row *at = &t->story->row.v[i];
@@ -319,7 +327,7 @@ static void add_wait_row(struct builder *t, const struct hd_place *p) {
   if (hd_op_object(p->op) == HD_OBJ_THREAD) return; /* waits for another of these threads */
   struct hd_row *last = row_of(t->story, p->thread_no);
   bool cond = hd_op_object(p->op) == HD_OBJ_COND;
-  struct hd_row row = {.thread = p->thread_no, .first = 1, .mark = HD_ROW_WAITS};
+  struct hd_row row = {.thread = p->thread_no, .first = 1, .distance = HD_WHY_NONE, .mark = HD_ROW_WAITS};
   if (!take_frame(&row, &p->stack)) return;
   struct hd_str what;
   hd_str_init(&what);
@@ -362,7 +370,7 @@ static void add_end(struct builder *t) {
     /* It is the last event, after those of all other threads. */
     struct hd_row *row = last && last->thread == p->thread_no ? place_row(t, p, false) : NULL;
     if (!row) {
-      struct hd_row own = {.thread = p->thread_no, .first = 1};
+      struct hd_row own = {.thread = p->thread_no, .first = 1, .distance = HD_WHY_NONE};
       if (!take_frame(&own, &p->stack)) continue;
       close_row(t);
       own.kept = true;
@@ -387,10 +395,10 @@ static bool spawns(const struct hd_event *e) {
   return e->op.kind < HD_OP_COUNT && hd_op_effect(e->op.kind, 0) == HD_EFF_SPAWN;
 }
 
-/* Whether the thread creates another thread in this line. */
+/* Whether a thread is created in this line; it may be one that runs a function written there. */
 static bool creates(struct builder *t, const struct hd_row *row) {
   for (size_t i = 0; i < t->r->n; i++) {
-    if (!spawns(&t->r->event[i]) || t->r->event[i].op.thread != row->thread) continue;
+    if (!spawns(&t->r->event[i])) continue;
     struct hd_row at = {0};
     bool inside, same = locate(t, i, &at, &inside) && same_line(&at, row);
     clear_place(&at);
@@ -399,44 +407,100 @@ static bool creates(struct builder *t, const struct hd_row *row) {
   return false;
 }
 
-/* Drops rows that do not explain the failure: locks unless the finding is about locks, memory if it is a deadlock, and
- * the arguments prepared for a new thread. */
+/* In a deadlock, locks that nobody waits for at the end. */
+static bool is_other_lock(const struct builder *t, const struct hd_row *r) {
+  return t->f->kind == HD_KIND_DEADLOCK && r->locks && r->distance == HD_WHY_NONE;
+}
+
+/* Drops rows that do not explain the failure: locks unless the finding is about locks, memory if it is a deadlock, the
+ * arguments prepared for a new thread, and lines of which nothing can be said. */
 static void leave_out(struct builder *t) {
   struct hd_story *s = t->story;
   bool locks = t->f->kind == HD_KIND_DEADLOCK || t->f->kind == HD_KIND_DOUBLE_LOCK ||
                t->f->kind == HD_KIND_NOT_OWNER || t->f->kind == HD_KIND_DESTROY_BUSY;
   size_t others = 0;
   for (size_t i = 0; i < s->row.n; i++) others += !s->row.v[i].locks && s->row.v[i].mark == HD_ROW_STEP;
-  bool deadlock = t->f->kind == HD_KIND_DEADLOCK;
+  bool deadlock = t->f->kind == HD_KIND_DEADLOCK, held = false;
+  for (size_t i = 0; i < s->row.n; i++) held |= s->row.v[i].locks && s->row.v[i].distance == 0;
   for (size_t i = s->row.n; i-- > 0;) {
     const struct hd_row *r = &s->row.v[i];
     if (r->mark != HD_ROW_STEP) continue;
-    if ((r->locks && !locks && others) || (r->memory && deadlock) || (!r->what && creates(t, r)))
+    bool silent = !r->what && r->distance > RELATED && s->row.n > MAX_ROWS;
+    if ((r->locks && !locks && others) || (r->memory && deadlock) || (!r->what && creates(t, r)) || silent ||
+        (is_other_lock(t, r) && held))
       drop_row(s, i);
   }
 }
 
-static size_t kept(const struct hd_story *s) {
-  size_t n = 0;
-  for (size_t i = 0; i < s->row.n; i++) n += s->row.v[i].kept;
-  return n;
+/* Shows up to `most` rows that are at most this far from the failure, the last ones if there are more. */
+static size_t show(struct hd_story *s, unsigned distance, size_t shown, size_t most) {
+  for (size_t i = s->row.n; i-- > 0 && shown < most;) {
+    struct hd_row *r = &s->row.v[i];
+    if (r->kept || r->distance > distance) continue;
+    r->kept = true;
+    shown++;
+  }
+  return shown;
 }
 
-/* Hides rows in the middle of one thread's consecutive rows, then the oldest ones. */
+/* Hides what is far from the failure. Where no distances are known, the last rows are shown. */
 static void make_room(struct hd_story *s) {
-  size_t n = kept(s);
-  for (size_t i = 1; i + 1 < s->row.n && n > MAX_ROWS; i++) {
+  if (s->row.n <= MAX_ROWS) return;
+  size_t shown = 0;
+  bool known = false;
+  for (size_t i = 0; i < s->row.n; i++) {
     struct hd_row *r = &s->row.v[i];
-    bool middle = s->row.v[i - 1].thread == r->thread && s->row.v[i + 1].thread == r->thread;
-    if (!middle || r->mark != HD_ROW_STEP) continue;
-    r->kept = false;
-    n--;
+    r->kept = r->mark != HD_ROW_STEP;
+    shown += r->kept;
+    known |= r->distance != HD_WHY_NONE;
   }
-  for (size_t i = 0; i < s->row.n && n > MAX_ROWS; i++) {
-    if (!s->row.v[i].kept || s->row.v[i].mark != HD_ROW_STEP) continue;
-    s->row.v[i].kept = false;
-    n--;
+  for (unsigned d = 0; d <= EXPLAINS; d++) shown = show(s, d, shown, MOST_ROWS);
+  for (unsigned d = EXPLAINS + 1; d <= RELATED; d++) shown = show(s, d, shown, MAX_ROWS);
+  show(s, HD_WHY_NONE, shown, known ? FEW_ROWS : MAX_ROWS);
+}
+
+/* "main::{lambda()#1}::operator()", where it is in line 12, is "lambda:12" to people. */
+static char *lambda_name(const struct hd_frame *f) {
+  struct hd_str name;
+  hd_str_init(&name);
+  /* GCC's name, Clang's, and that of one without a linkage name. */
+  if (strstr(f->function, "{lambda(") || strstr(f->function, "::$_") ||
+      strcmp(f->function, "operator()") == 0)
+    hd_str_addf(&name, "lambda:%d", f->line);
+  else
+    hd__text_function(&name, f->function);
+  return hd_str_take(&name);
+}
+
+/* The outermost function of the user's around the event, or NULL. */
+static char *outermost_at(struct builder *t, size_t i) {
+  char *name = NULL;
+  for (int k = -1; k < HD_CALLS; k++) {
+    uint64_t pc = k < 0 ? t->r->event[i].op.pc : i < t->r->ncalls ? t->r->calls[i * HD_CALLS + (size_t)k] : 0;
+    if (!pc && k >= 0) break;
+    struct hd_frames frames = {0};
+    if (pc) hd_symbolize_pc(t->sym, pc, false, &frames);
+    for (size_t f = 0; f < frames.n; f++) {
+      if (hd__is_plumbing(&frames.v[f]) || !frames.v[f].function) continue;
+      free(name);
+      name = lambda_name(&frames.v[f]);
+    }
+    hd_frames_free(&frames);
   }
+  return name;
+}
+
+/* Where a std::thread begins: the outermost function of the user's in its first events. Before these, the library may read
+ * what the thread was given. */
+static char *outermost(struct builder *t, unsigned thread) {
+  char *name = NULL;
+  for (size_t i = 0, n = 0; i < t->r->n && n < FIRST_EVENTS && !name; i++) {
+    const struct hd_event *e = &t->r->event[i];
+    if (e->op.thread != thread || hd_op_effect(e->op.kind, 0) == HD_EFF_BEGIN) continue;
+    name = outermost_at(t, i);
+    n++;
+  }
+  return name;
 }
 
 /* The thread's name given by the program, or its start function; NULL if neither is known. */
@@ -451,7 +515,7 @@ static char *own_name(struct builder *t, unsigned thread) {
                    ? hd_strdup(frames.v[0].function)
                    : NULL;
   hd_frames_free(&frames);
-  return name;
+  return name ? name : outermost(t, thread);
 }
 
 static void name_threads(struct builder *t) {
@@ -486,13 +550,12 @@ static void add_locks(struct builder *t, struct hd_str *out, const char *who, co
   if (n == 0) hd_str_add(out, " no lock");
 }
 
-/* The event of a place, or the number of events if it has none. */
-static size_t event_of(const struct builder *t, const struct hd_place *p) {
-  for (size_t i = t->r->n; i-- > 0;) {
-    const struct hd_event *e = &t->r->event[i];
+size_t hd__event_of_place(const struct hd_recording *r, const struct hd_place *p) {
+  for (size_t i = r->n; i-- > 0;) {
+    const struct hd_event *e = &r->event[i];
     if (e->op.thread == p->thread_no && p->stack.n && e->op.pc == p->stack.v[0].pc) return i;
   }
-  return t->r->n;
+  return r->n;
 }
 
 /* States which lock would have ordered the accesses of a race. */
@@ -504,7 +567,8 @@ static char *remark_of_race(struct builder *t) {
   }
   if (!at || !previous) return NULL;
   uint64_t one[MAX_HELD], two[MAX_HELD];
-  size_t n = hd_analysis_held(t->r->event, event_of(t, previous), previous->thread_no, one, MAX_HELD);
+  size_t n =
+      hd_analysis_held(t->r->event, hd__event_of_place(t->r, previous), previous->thread_no, one, MAX_HELD);
   size_t m = hd_analysis_held(t->r->event, t->r->n, at->thread_no, two, MAX_HELD);
   if (n == 0 && m == 0) return hd_strdup("Nothing orders the two accesses: neither thread held a lock.");
   /* A mutex held by both, or a read-write lock that one of them held for writing, would have ordered them. */
@@ -588,30 +652,50 @@ size_t hd_story_ends(const struct hd_finding *f, struct hd_pending *out, size_t 
   return n;
 }
 
+/* Numbers the events of the rows as in the trace of the run. */
+static void number_events(struct hd_story *s, const struct hd_recording *r) {
+  uint64_t number = 0;
+  size_t at = 0;
+  uint64_t *trace = hd_alloc((r->n + 1) * sizeof *trace);
+  for (; at < r->n; at++) trace[at] = number += !r->kept || r->kept[at];
+  for (size_t i = 0; i < s->row.n; i++) {
+    struct hd_row *row = &s->row.v[i];
+    if (row->first > row->last || row->last >= r->n) continue;
+    row->event = trace[row->first];
+    row->last_event = trace[row->last];
+  }
+  free(trace);
+}
+
 struct hd_story *hd_story_new(const struct hd_recording *r, const struct hd_finding *f,
                               struct hd_symbolizer *sym) {
   struct hd_story *s = hd_alloc(sizeof *s);
   struct builder t = {.r = r, .f = f, .sym = sym, .story = s};
   struct hd_pending ends[HD_MAX_SITES];
   uint8_t *mark = hd_analysis_mark(r->event, r->n, ends, hd_story_ends(f, ends, HD_MAX_SITES));
+  uint8_t *distance = hd__story_why(r, f, sym);
+  t.distance = distance;
   size_t from = r->n, used = 0;
   const uint8_t both = HD_MARK_SHARED | HD_MARK_CONE;
   while (from > 0 && used < MAX_EVENTS) used += (mark[--from] & both) == both;
   bool threads = false; /* events before the first creation are omitted */
   for (size_t i = 0; i < r->n; i++) {
     threads |= spawns(&r->event[i]);
-    if (i >= from && threads && (mark[i] & both) == both && is_shown(&r->event[i])) add_event(&t, i);
+    bool wanted = i >= from || distance[i] <= EXPLAINS;
+    if (wanted && threads && (mark[i] & both) == both && is_shown(&r->event[i])) add_event(&t, i);
   }
   free(mark);
   add_end(&t);
   close_row(&t);
   leave_out(&t);
+  free(distance);
   name_threads(&t);
   if (s->row.n < 2) {
     hd_story_free(s);
     return NULL;
   }
   make_room(s);
+  number_events(s, r);
   if (f->kind == HD_KIND_DATA_RACE) s->remark = remark_of_race(&t);
   if (f->kind == HD_KIND_LOST_WAKEUP) s->remark = remark_of_wakeup(&t);
   return s;

@@ -1,11 +1,10 @@
 /* story_text.c: the story of a finding as text, one column per thread while there are few. Runs in the supervisor. It
- * fits 80 columns, and colour never carries meaning. */
+ * fits the given width, and colour never carries meaning. */
 #include "report/report_int.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define WIDTH 80
 #define LEFT 5        /* "  12 " or "> 12 " */
 #define MAX_COLUMNS 4 /* with more threads, rows are not in columns */
 
@@ -87,21 +86,14 @@ static size_t column_of(const struct hd_story *s, unsigned thread) {
   return i;
 }
 
-/* The number a row is shown with; 0 if it is not. */
-static unsigned number_of(const struct hd_story *s, size_t row) {
-  unsigned n = 0;
-  for (size_t i = 0; i <= row; i++) n += s->row.v[i].kept;
-  return s->row.v[row].kept ? n : 0;
-}
-
-void hd__text_row(struct hd_str *out, const struct hd_story *s, size_t row, bool every) {
+void hd__text_row(struct hd_str *out, const struct hd_story *s, size_t row) {
   const struct hd_row *r = &s->row.v[row];
   if (r->what) hd_str_add(out, r->what);
   if (r->mark != HD_ROW_FAILS) return;
   hd_str_add(out, out->n ? "; " : "");
   for (size_t i = 0; i < s->row.n; i++)
     if (s->row.v[i].mark == HD_ROW_RACES) {
-      hd_str_addf(out, "races with %u", every ? (unsigned)i + 1 : number_of(s, i));
+      hd_str_addf(out, "races with %zu", i + 1);
       return;
     }
   hd_str_add(out, "fails here");
@@ -109,22 +101,26 @@ void hd__text_row(struct hd_str *out, const struct hd_story *s, size_t row, bool
 
 /* The start of the column of the k-th of n threads. A row fills one column only, so its text may extend to the right.
  * */
-static size_t column_start(size_t k, size_t n) { return k * (n == 2 ? 36 : n == 3 ? 19 : 14); }
+static size_t column_start(size_t k, size_t n, size_t width) {
+  return k * (width * (n == 2 ? 36 : n == 3 ? 19 : 14) / 80);
+}
 
-static void add_row(struct hd_str *out, const struct hd_story *s, size_t i, const char *file, bool colour) {
+static void add_row(struct hd_str *out, const struct hd_story *s, size_t i, const char *file,
+                    const struct hd_style *style) {
+  bool colour = style->colour;
   const struct hd_row *r = &s->row.v[i];
   size_t k = column_of(s, r->thread), n = s->thread.n;
   bool columns = n <= MAX_COLUMNS, marked = r->mark != HD_ROW_STEP;
-  size_t indent = columns ? column_start(k, n) : 6, width = WIDTH - LEFT - indent;
+  size_t indent = columns ? column_start(k, n, style->width) : 6, width = style->width - LEFT - indent;
   struct hd_str code, what;
   hd_str_init(&code);
   hd_str_init(&what);
   add_code(&code, r, file);
-  hd__text_row(&what, s, i, false);
+  hd__text_row(&what, s, i);
   bool beside = code.n + 3 + what.n <= width;
   bool decides = i + 1 == s->before || i + 1 == s->after;
   paint(out, colour && (marked || decides), marked ? RED : BOLD);
-  hd_str_addf(out, "%c%3u ", marked ? '>' : ' ', number_of(s, i));
+  hd_str_addf(out, "%c%3zu ", marked ? '>' : ' ', i + 1);
   if (columns)
     hd_str_addf(out, "%*s", (int)indent, "");
   else
@@ -140,7 +136,9 @@ static void add_row(struct hd_str *out, const struct hd_story *s, size_t i, cons
   hd_str_fini(&what);
 }
 
-static void add_head(struct hd_str *out, const struct hd_story *s, const char *file, bool colour) {
+static void add_head(struct hd_str *out, const struct hd_story *s, const char *file,
+                     const struct hd_style *style) {
+  bool colour = style->colour;
   if (file)
     hd_str_addf(out, "  What happened, in %s:\n", file);
   else
@@ -150,7 +148,8 @@ static void add_head(struct hd_str *out, const struct hd_story *s, const char *f
   size_t at = 0;
   hd_str_addf(out, "%*s", LEFT, "");
   for (size_t i = 0; i < s->thread.n; i++) {
-    size_t start = column_start(i, s->thread.n), room = column_start(i + 1, s->thread.n) - start - 1;
+    size_t start = column_start(i, s->thread.n, style->width),
+           room = column_start(i + 1, s->thread.n, style->width) - start - 1;
     hd_str_addf(out, "%*s%.*s", (int)(start - at), "", (int)room, s->name.v[i]);
     at = start + strnlen(s->name.v[i], room);
   }
@@ -158,24 +157,25 @@ static void add_head(struct hd_str *out, const struct hd_story *s, const char *f
   hd_str_addc(out, '\n');
 }
 
-void hd__text_story(struct hd_str *out, const struct hd_story *s, bool colour) {
+void hd__text_story(struct hd_str *out, const struct hd_story *s, const struct hd_style *style) {
+  bool colour = style->colour;
   const char *file = main_file(s);
-  add_head(out, s, file, colour);
+  add_head(out, s, file, style);
   size_t skipped = 0;
   for (size_t i = 0; i < s->row.n; i++) {
-    if (!s->row.v[i].kept) {
+    if (!s->row.v[i].kept && !style->full) {
       skipped++;
       continue;
     }
     if (skipped) hd_str_addf(out, "     ... %zu more line%s\n", skipped, skipped == 1 ? "" : "s");
     skipped = 0;
-    add_row(out, s, i, file, colour);
+    add_row(out, s, i, file, style);
   }
-  if (s->remark) add_wrapped(out, s->remark, 2, WIDTH - 4);
+  if (s->remark) add_wrapped(out, s->remark, 2, style->width - 4);
   if (s->before && s->after) {
-    unsigned a = number_of(s, s->before - 1), b = number_of(s, s->after - 1);
     paint(out, colour, BOLD);
-    hd_str_addf(out, "  The order of %u and %u matters: swapping them makes it pass (verified).\n", a, b);
+    hd_str_addf(out, "  The order of %zu and %zu matters: swapping them makes it pass (verified).\n",
+                s->before, s->after);
     paint(out, colour, PLAIN);
   }
 }
@@ -186,7 +186,12 @@ json_t *hd__json_story(const struct hd_story *s) {
   for (size_t i = 0; i < s->row.n; i++) {
     const struct hd_row *r = &s->row.v[i];
     json_t *o = json_object();
-    if (r->kept) json_object_set_new(o, "number", json_integer(number_of(s, i)));
+    json_object_set_new(o, "number", json_integer((json_int_t)i + 1));
+    if (!r->kept) json_object_set_new(o, "hidden", json_true());
+    if (r->event) {
+      json_object_set_new(o, "event", json_integer((json_int_t)r->event));
+      json_object_set_new(o, "last_event", json_integer((json_int_t)r->last_event));
+    }
     json_object_set_new(o, "thread", hd_json_text(s->name.v[column_of(s, r->thread)]));
     json_object_set_new(o, "file", hd_json_text(r->file));
     json_object_set_new(o, "line", json_integer(r->line));
@@ -200,8 +205,7 @@ json_t *hd__json_story(const struct hd_story *s) {
   json_object_set_new(o, "rows", rows);
   if (s->remark) json_object_set_new(o, "remark", hd_json_text(s->remark));
   if (s->before && s->after)
-    json_object_set_new(o, "order",
-                        json_pack("{s:I,s:I}", "before", (json_int_t)number_of(s, s->before - 1), "after",
-                                  (json_int_t)number_of(s, s->after - 1)));
+    json_object_set_new(
+        o, "order", json_pack("{s:I,s:I}", "before", (json_int_t)s->before, "after", (json_int_t)s->after));
   return o;
 }

@@ -53,7 +53,8 @@ struct hd_ranks {
   unsigned sampling;               /* of `auto`: those that sample, the others share a complete search */
   uint64_t units, messages, bytes; /* units of work that went from one to another; messages about these */
   double idle;                     /* share of their time, from 0 to 1 */
-  uint64_t repeated;               /* with states: those that were explored by another one, too, ... */
+  uint64_t explored;               /* with states or bounds: the states that each explored, together, ... */
+  uint64_t repeated;               /* ... and how many of them another one had, too, ... */
   bool sampled;                    /* ... about */
 };
 
@@ -71,12 +72,15 @@ struct hd_summary {
   enum hd_bound bound_kind;
   uint32_t bound;    /* as requested; of increasing bounds, the largest one covered */
   bool bound_done;   /* everything within it was covered */
+  uint32_t property; /* enum hd_property_kind: the search is for that only */
+  uint64_t pruned;   /* executions after which it left something out */
   uint64_t asked;    /* requested executions, 0: no limit */
   double time_limit; /* seconds, 0: none */
   bool time_default; /* not set by the user */
   uint64_t executions, blocked, events, switches;
-  uint64_t symmetric;  /* branches left out for those of interchangeable threads */
-  uint64_t infeasible; /* not counted in executions: an assumption did not hold */
+  uint64_t input_classes; /* of a search of inputs: classes of inputs that were searched; 0: it is none */
+  uint64_t symmetric;     /* branches left out for those of interchangeable threads */
+  uint64_t infeasible;    /* not counted in executions: an assumption did not hold */
   uint32_t threads;
   uint32_t restart;   /* enum hd_restart: the mode chosen */
   uint32_t kept;      /* executions start after the set-up of the program */
@@ -87,6 +91,7 @@ struct hd_summary {
   unsigned processes; /* tested processes started */
   struct hd_ranks ranks;
   uint64_t suppressed;
+  uint64_t known, again;        /* findings of the baseline, and those of them that were found again */
   uint64_t restarts, discarded; /* of a systematic search: restarts, and executions discarded by them */
   struct {
     const char *strategy;
@@ -140,6 +145,8 @@ void hd_summary_judge(struct hd_summary *s, const struct hd_evidence *e);
 void hd_summary_fini(struct hd_summary *s);
 /* The entry of that reason, or NULL. */
 const struct hd_reason *hd_summary_reason(const struct hd_summary *s, enum hd_inexact what);
+/* Executions that did not come to their end. */
+uint64_t hd_summary_cut(const struct hd_summary *s);
 /* "3 executions were longer than --max-length 100 steps" */
 void hd_reason_text(struct hd_str *out, const struct hd_reason *r);
 const char *hd_reason_name(enum hd_inexact what);

@@ -30,6 +30,8 @@ struct hd_symbolizer {
   struct module *module;
   size_t n;
   unsigned users;
+  HD_VEC(struct hd_frame_rec) frame;
+  struct hd_blocks *blocks; /* owned; NULL: none */
 };
 
 /* Whether a separate file of debug information may be at one of the places where libdw searches for it. */
@@ -90,6 +92,7 @@ struct hd_symbolizer *hd_symbolizer_new(const struct hd_module *modules, size_t 
   if (last && last->n == n && strcmp(last->program, program) == 0 && strcmp(last->cwd, cwd) == 0 &&
       same_file(&last->version, &version) && memcmp(last->given, modules, n * sizeof *modules) == 0) {
     last->users++;
+    last->frame.n = 0;
     return last;
   }
   struct hd_symbolizer *s = hd_alloc(sizeof *s);
@@ -126,6 +129,8 @@ void hd_symbolizer_free(struct hd_symbolizer *s) {
   hd__scopes_forget();
   if (s->dwfl) dwfl_end(s->dwfl);
   for (size_t i = 0; i < s->n; i++) free(s->module[i].path);
+  hd_vec_free(&s->frame);
+  hd__blocks_free(s->blocks);
   free(s->module);
   free(s->given);
   free(s->program);
@@ -137,6 +142,16 @@ void hd_symbolizer_forget(void) {
   struct hd_symbolizer *s = last;
   last = NULL;
   hd_symbolizer_free(s);
+}
+
+void hd_symbolizer_frames(struct hd_symbolizer *s, const struct hd_frame_recs *frames) {
+  s->frame.n = 0;
+  for (uint64_t i = 0; i < frames->n && i < HD_FRAMES_CAP; i++) hd_vec_push(&s->frame, frames->v[i]);
+}
+
+void hd_symbolizer_blocks(struct hd_symbolizer *s, const struct hd_block_recs *blocks) {
+  hd__blocks_free(s->blocks);
+  s->blocks = hd__blocks_new(blocks);
 }
 
 /* The module of the address, with its file open; NULL: none, or the runtime. */
@@ -307,6 +322,11 @@ static void set_own_line(struct hd_symbolizer *s, struct hd_frame *f, Dwarf_Die 
   set_file(s, f, own, comp_dir_of(cu));
 }
 
+static bool is_system(Dwfl_Module *mod) {
+  const char *path = dwfl_module_info(mod, NULL, NULL, NULL, NULL, NULL, NULL, NULL);
+  return path && (strncmp(path, "/lib", 4) == 0 || strncmp(path, "/usr/lib", 8) == 0);
+}
+
 /* Adds the inlined functions at `pc` and the one around them; false if there is no debug information. */
 static bool add_scopes(struct hd_symbolizer *s, Dwarf_Die *cu, uint64_t addr, struct hd_frame *at,
                        struct hd_frames *out) {
@@ -314,7 +334,7 @@ static bool add_scopes(struct hd_symbolizer *s, Dwarf_Die *cu, uint64_t addr, st
   int n = hd__scopes_at(cu, addr, scope);
   for (int i = 0; i < n; i++) {
     if (i) {
-      *at = (struct hd_frame){.pc = at->pc};
+      *at = (struct hd_frame){.pc = at->pc, .system = at->system};
       set_call_site(s, at, cu, &scope[i - 1]);
     }
     at->function = die_function(&scope[i]);
@@ -361,11 +381,10 @@ void hd_symbolize_pc(struct hd_symbolizer *s, uint64_t pc, bool exact, struct hd
     if (!runtime) add_frame(out, &f);
     return;
   }
+  f.system = is_system(mod);
   Dwarf_Addr bias;
   Dwarf_Die *cu = find_unit(mod, addr, &bias);
-  if (cu) {
-    set_line(s, &f, cu, addr - bias);
-  }
+  if (cu) set_line(s, &f, cu, addr - bias);
   if (!cu || !add_scopes(s, cu, addr - bias, &f, out)) {
     GElf_Sym sym;
     GElf_Off offset = 0;
@@ -386,12 +405,40 @@ void hd_frames_free(struct hd_frames *f) {
   hd_vec_free(f);
 }
 
+/* The local variable at the address: that of the innermost frame above it. */
+static char *local_name(struct hd_symbolizer *s, uint64_t addr) {
+  const struct hd_frame_rec *best = NULL;
+  for (size_t i = 0; i < s->frame.n; i++) {
+    const struct hd_frame_rec *f = &s->frame.v[i];
+    if (addr >= f->sp && addr < f->cfa && (!best || f->cfa < best->cfa)) best = f;
+  }
+  bool runtime;
+  Dwarf_Addr bias;
+  Dwfl_Module *mod = best && best->pc ? find_module(s, best->pc - 1, &runtime) : NULL;
+  Dwarf_Die *cu = mod ? find_unit(mod, best->pc - 1, &bias) : NULL;
+  struct hd_str out;
+  hd_str_init(&out);
+  if (cu && hd__local_variable(&out, cu, best->pc - 1 - bias, best, addr)) return hd_str_take(&out);
+  hd_str_fini(&out);
+  return NULL;
+}
+
+void *hd__unit_at(struct hd_symbolizer *s, uint64_t pc) {
+  bool runtime;
+  Dwarf_Addr bias;
+  Dwfl_Module *mod = find_module(s, pc - 1, &runtime);
+  return mod ? find_unit(mod, pc - 1, &bias) : NULL;
+}
+
 char *hd_symbolize_object(struct hd_symbolizer *s, uint64_t addr) {
   const char *state = hd_state_text(addr);
   if (state) return hd_strdup(state);
   bool runtime;
   Dwfl_Module *mod = find_module(s, addr, &runtime);
-  if (!mod) return NULL;
+  if (!mod) {
+    char *local = local_name(s, addr);
+    return local || !s->blocks ? local : hd__block_name(s->blocks, s, addr);
+  }
   GElf_Sym sym;
   GElf_Off offset;
   const char *name = dwfl_module_addrinfo(mod, addr, &offset, &sym, NULL, NULL, NULL);

@@ -12,6 +12,7 @@ struct hd_frame {
   int line, column; /* 0 if unknown */
   uint64_t pc;
   bool inlined;
+  bool system; /* in a library of the system */
 };
 
 struct hd_symbolizer;
@@ -21,6 +22,10 @@ struct hd_symbolizer;
 struct hd_symbolizer *hd_symbolizer_new(const struct hd_module *modules, size_t n, const char *program,
                                         const char *cwd);
 void hd_symbolizer_free(struct hd_symbolizer *s);
+/* Stack frames by which local variables are named from now on, until the symbolizer is asked for again. Copied. */
+void hd_symbolizer_frames(struct hd_symbolizer *s, const struct hd_frame_recs *frames);
+/* Heap blocks that are named from now on by where they were allocated. Copied. */
+void hd_symbolizer_blocks(struct hd_symbolizer *s, const struct hd_block_recs *blocks);
 /* The last one is kept for the next caller. Closes its files, which a process that is started would inherit. */
 void hd_symbolizer_forget(void);
 

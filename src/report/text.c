@@ -1,6 +1,6 @@
 /* text.c: findings and summaries as text. Runs in the supervisor.
  *
- * Plain text for 80 columns; colour never carries meaning. Each place is quoted with its source line when the file can
+ * Plain text for 80 columns, or the width of the terminal; colour never carries meaning. Each place is quoted with its source line when the file can
  * be read. */
 #include "analysis/analysis.h"
 #include "report/report_int.h"
@@ -8,23 +8,27 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
-#define TEXT_WIDTH 80
-#define WHAT_WIDTH 24  /* room for "T1 write" before the location */
-#define NAME_WIDTH 16  /* room for a function name */
-#define NAME_LONG 48   /* longer names are shown without template arguments */
-#define STACK_LINES 8  /* callers shown of one place */
-#define QUOTE_WIDTH 66 /* of a source line */
+#define WHAT_WIDTH 24   /* room for "T1 write" before the location */
+#define NAME_WIDTH 16   /* room for a function name */
+#define NAME_LONG 48    /* longer names are shown without template arguments */
+#define STACK_LINES 8   /* callers shown of one place */
+#define QUOTE_INDENT 14 /* of a source line */
 
 #define BOLD "\033[1m"
 #define RED "\033[1;31m"
 #define DIM "\033[2m"
 #define PLAIN "\033[0m"
 
+static bool no_colour;
+
+void hd_text_no_colour(void) { no_colour = true; }
+
 bool hd_text_colour(int fd) {
   const char *no = getenv("NO_COLOR");
-  return isatty(fd) && !(no && *no);
+  return isatty(fd) && !(no && *no) && !no_colour;
 }
 
 static void paint(struct hd_str *out, bool colour, const char *how) {
@@ -33,19 +37,56 @@ static void paint(struct hd_str *out, bool colour, const char *how) {
 
 /* ---- places ---- */
 
+/* The length of a template argument that nobody writes, at ", std::allocator<int> >"; 0: it is another one. */
+static size_t default_argument(const char *p) {
+  static const char *const names[] = {", std::allocator<", ", std::less<",           ", std::hash<",
+                                      ", std::equal_to<",  ", std::default_delete<", ", std::char_traits<"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    size_t n = strlen(names[i]);
+    if (strncmp(p, names[i], n) != 0) continue;
+    unsigned depth = 1;
+    for (; p[n] && depth; n++) depth += (p[n] == '<') - (p[n] == '>');
+    return depth ? 0 : n + (p[n] == ' ' && p[n + 1] == '>');
+  }
+  return 0;
+}
+
+/* The length of the name of a lambda's function at "::{lambda(int)#1}::operator()" (gcc) or "::$_3::operator()" (clang). */
+static size_t lambda(const char *p) {
+  size_t n = 0;
+  if (strncmp(p, "::{lambda(", 10) == 0) {
+    const char *end = strchr(p, '}');
+    n = end ? (size_t)(end + 1 - p) : 0;
+  } else if (strncmp(p, "::$_", 4) == 0) {
+    n = 4 + strspn(p + 4, "0123456789");
+  }
+  if (n && strncmp(p + n, "::operator()", 12) == 0) n += 12;
+  return n;
+}
+
 /* "std::__cxx11::list<std::pair<...>, ...>::begin[abi:cxx11]" is "std::list<..>::begin" to people. */
 void hd__text_function(struct hd_str *out, const char *name) {
   static const char *const noise[] = {"__cxx11::", "[abi:cxx11]"};
+  struct hd_str plain;
+  hd_str_init(&plain);
+  for (const char *p = name; *p; p++) {
+    size_t n = default_argument(p);
+    for (size_t i = 0; i < sizeof noise / sizeof noise[0] && !n; i++)
+      if (strncmp(p, noise[i], strlen(noise[i])) == 0) n = strlen(noise[i]);
+    if (!n && (n = lambda(p))) {
+      if (plain.n > 2 && strcmp(plain.s + plain.n - 2, "()") == 0) plain.s[plain.n -= 2] = '\0';
+      hd_str_add(&plain, "::lambda");
+    }
+    if (n)
+      p += n - 1;
+    else
+      hd_str_addc(&plain, *p);
+  }
+  if (!plain.n) return hd_str_fini(&plain);
+  name = plain.s;
   bool is_long = strlen(name) > NAME_LONG;
   unsigned depth = 0;
   for (const char *p = name; *p; p++) {
-    bool skipped = false;
-    for (size_t i = 0; i < sizeof noise / sizeof noise[0] && !skipped; i++)
-      if (strncmp(p, noise[i], strlen(noise[i])) == 0) {
-        p += strlen(noise[i]) - 1;
-        skipped = true;
-      }
-    if (skipped) continue;
     bool is_operator = (p - name >= 8 && strncmp(p - 8, "operator", 8) == 0) ||
                        (p - name >= 9 && strncmp(p - 9, "operator<", 9) == 0);
     bool arrow = *p == '>' && p > name && p[-1] == '-';
@@ -53,6 +94,7 @@ void hd__text_function(struct hd_str *out, const char *name) {
     if (is_long && *p == '>' && depth && !arrow) depth--;
     if (depth == 0) hd_str_addc(out, *p);
   }
+  hd_str_fini(&plain);
 }
 
 static void add_location(struct hd_str *out, const struct hd_frame *f) {
@@ -67,19 +109,32 @@ static void add_location(struct hd_str *out, const struct hd_frame *f) {
     hd_str_addf(out, " %#llx (no debug information)", (unsigned long long)f->pc);
 }
 
-static void add_quote(struct hd_str *out, const struct hd_frame *f, bool colour) {
+struct hd_style hd_style_of(int fd, bool full) {
+  struct hd_style style = {.colour = hd_text_colour(fd), .full = full, .width = 80};
+  struct winsize size;
+  if (isatty(fd) && ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col)
+    style.width = size.ws_col < HD_WIDTH_MIN   ? HD_WIDTH_MIN
+                  : size.ws_col > HD_WIDTH_MAX ? HD_WIDTH_MAX
+                                               : size.ws_col;
+  return style;
+}
+
+static void add_quote(struct hd_str *out, const struct hd_frame *f, const struct hd_style *style) {
+  bool colour = style->colour;
   const char *line = hd__source_line(f->path, f->line);
   if (!line) return;
   line += strspn(line, " \t");
   paint(out, colour, DIM);
-  int width = (int)strnlen(line, QUOTE_WIDTH);
+  int width = (int)strnlen(line, style->width - QUOTE_INDENT);
   while (width > 0 && line[width - 1] == ' ') width--;
   hd_str_addf(out, "      %5d | %.*s", f->line, width, line);
   paint(out, colour, PLAIN);
   hd_str_addc(out, '\n');
 }
 
-bool hd__is_plumbing(const struct hd_frame *f) { return !f->path || strncmp(f->path, "/usr/", 5) == 0; }
+bool hd__is_plumbing(const struct hd_frame *f) {
+  return f->system || !f->path || strncmp(f->path, "/usr/", 5) == 0;
+}
 
 static void add_callers(struct hd_str *out, const struct hd_frames *stack) {
   size_t n = stack->n, shown = 0;
@@ -101,7 +156,7 @@ void hd_text_stack(struct hd_str *out, const struct hd_frames *stack, bool colou
   hd_str_add(out, "  ");
   add_location(out, &stack->v[0]);
   hd_str_addc(out, '\n');
-  add_quote(out, &stack->v[0], colour);
+  add_quote(out, &stack->v[0], &(struct hd_style){.colour = colour, .width = 80});
   add_callers(out, stack);
 }
 
@@ -191,7 +246,8 @@ void hd__text_place(struct hd_str *out, const struct hd_place *p) {
   }
 }
 
-static void add_place(struct hd_str *out, const struct hd_place *p, bool colour) {
+static void add_place(struct hd_str *out, const struct hd_place *p, const struct hd_style *style) {
+  bool colour = style->colour;
   struct hd_str what;
   hd_str_init(&what);
   hd__text_place(&what, p);
@@ -207,7 +263,7 @@ static void add_place(struct hd_str *out, const struct hd_place *p, bool colour)
   if (p->role == HD_ROLE_PREVIOUS) hd_str_add(out, "  (previous access)");
   hd_str_addc(out, '\n');
   if (p->stack.n > 0) {
-    add_quote(out, &p->stack.v[0], colour);
+    add_quote(out, &p->stack.v[0], style);
     add_callers(out, &p->stack);
   }
   hd_str_fini(&what);
@@ -325,13 +381,13 @@ static void add_replay(struct hd_str *out, const struct hd_finding *f) {
 
 /* A title that lists threads is wrapped, after a semicolon if it has one. A title that quotes the program stays on one
  * line. */
-static void add_title(struct hd_str *out, const struct hd_finding *f) {
+static void add_title(struct hd_str *out, const struct hd_finding *f, size_t columns) {
   struct hd_str title;
   hd_str_init(&title);
   hd_str_addf(&title, "heddle: %s", f->title);
   bool wraps = f->kind == HD_KIND_DEADLOCK || f->kind == HD_KIND_LOST_WAKEUP;
   const char *rest = title.s;
-  for (size_t width = TEXT_WIDTH; wraps && strlen(rest) > width; width = TEXT_WIDTH - 2) {
+  for (size_t width = columns; wraps && strlen(rest) > width; width = columns - 2) {
     size_t len = width;
     while (len > 0 && !(rest[len] == ' ' && rest[len - 1] == ';')) len--;
     if (len == 0)
@@ -345,9 +401,46 @@ static void add_title(struct hd_str *out, const struct hd_finding *f) {
   hd_str_fini(&title);
 }
 
-void hd_text_finding(struct hd_str *out, const struct hd_finding *f, bool colour) {
+/* Separated by commas, in lines of limited width. */
+static void add_inputs(struct hd_str *out, const struct hd_finding *f, size_t width) {
+  size_t start = out->n;
+  hd_str_add(out, "  inputs:");
+  for (size_t i = 0; i < f->ninputs; i++) {
+    const struct hd_input_shown *in = &f->input[i];
+    char *word =
+        hd_sprintf(" %s = %s (%s)%s", in->name, in->value, in->thread, i + 1 < f->ninputs ? "," : "");
+    if (out->n - start + strlen(word) > width) {
+      hd_str_add(out, "\n         ");
+      start = out->n - 9;
+    }
+    hd_str_add(out, word);
+    free(word);
+  }
+  hd_str_addc(out, '\n');
+}
+
+static void add_said(struct hd_str *out, const char *said, size_t width) {
+  hd_str_add(out, "  The program printed, at last:\n");
+  for (const char *line = said; line; line = strchr(line, '\n')) {
+    line += *line == '\n';
+    size_t len = strcspn(line, "\n");
+    if (len) hd_str_addf(out, "    %.*s\n", (int)(len < width - 4 ? len : width - 4), line);
+  }
+}
+
+/* Whether there are places, and none of them has a line. */
+static bool has_no_lines(const struct hd_finding *f) {
+  size_t n = 0;
+  for (size_t i = 0; i < f->nplaces; i++)
+    for (size_t k = 0; k < f->place[i].stack.n; k++, n++)
+      if (f->place[i].stack.v[k].line) return false;
+  return n > 0;
+}
+
+void hd_text_finding(struct hd_str *out, const struct hd_finding *f, const struct hd_style *style) {
+  bool colour = style->colour;
   paint(out, colour, RED);
-  add_title(out, f);
+  add_title(out, f, style->width);
   paint(out, colour, PLAIN);
   hd_str_addc(out, '\n');
   if (f->detail && f->kind != HD_KIND_ASSERTION) {
@@ -360,11 +453,15 @@ void hd_text_finding(struct hd_str *out, const struct hd_finding *f, bool colour
   }
   if (f->kind == HD_KIND_DEADLOCK) add_cycle(out, f);
   for (size_t i = 0; i < f->nplaces; i++)
-    if (!hd__text_redundant(f, i)) add_place(out, &f->place[i], colour);
-  if (f->story) hd__text_story(out, f->story, colour);
+    if (!hd__text_redundant(f, i)) add_place(out, &f->place[i], style);
+  if (f->said) add_said(out, f->said, style->width);
+  if (f->ninputs) add_inputs(out, f, style->width);
+  if (f->story) hd__text_story(out, f->story, style);
   for (size_t i = 0; i < f->nnotes; i++)
     hd_str_addf(out, "  %s noted at event %llu: %s\n", f->note[i].thread,
                 (unsigned long long)f->note[i].event, f->note[i].text);
+  if (has_no_lines(f))
+    hd_str_add(out, "  hint: nothing is known of the source: build with -g, and do not strip the program\n");
   if (f->minimised.there) add_minimised(out, f);
   if (f->partial) hd_str_add(out, "  The process died before it could record the location.\n");
   add_replay(out, f);
@@ -423,7 +520,14 @@ static void add_verdict(struct hd_str *out, const struct hd_summary *s, bool col
   switch (s->stop) {
     case HD_STOP_FINISHED:
       if (s->complete)
-        hd_str_add(out, "; complete: every schedule was covered\n");
+        hd_str_addf(out, "; complete: every schedule%s was covered\n",
+                    s->input_classes ? " of every input" : "");
+      else if (s->property && s->nreasons == 1)
+        hd_str_addf(
+            out,
+            "; complete for data races: no %sschedule has one; other failures were not looked for in all "
+            "schedules\n",
+            s->nfindings ? "other " : "");
       else if (s->preload && s->nreasons == 1)
         hd_str_add(out, "; bounded: every schedule of synchronisation, input and output was covered\n");
       else if (s->bound_done) {
@@ -463,6 +567,14 @@ static void add_verdict(struct hd_str *out, const struct hd_summary *s, bool col
   }
 }
 
+static void add_input_classes(struct hd_str *out, const struct hd_summary *s) {
+  if (!s->input_classes) return;
+  char count[16];
+  hd_text_count(count, (double)s->input_classes);
+  hd_str_addf(out, "  %s class%s of inputs with the same schedules\n", count,
+              s->input_classes == 1 ? "" : "es");
+}
+
 /* The executions and findings of each strategy; nothing when there was only one. */
 static void add_phases(struct hd_str *out, const struct hd_summary *s) {
   int used = 0;
@@ -494,10 +606,9 @@ static void add_roles(struct hd_str *out, const struct hd_roles *r) {
 #define ROUGH 0.5   /* an estimate with a larger error is an order of magnitude ... */
 #define NOTHING 9.0 /* ... or none */
 
-bool hd_text_size(char out[64], const struct hd_size *size, double at_least) {
+bool hd_text_size(char out[64], const struct hd_size *size) {
   char n[16];
-  if (!size->samples || size->error > NOTHING || size->executions * (1 + size->error) < at_least)
-    return false;
+  if (!size->samples || size->error > NOTHING) return false;
   hd_text_count(n, size->executions);
   if (size->error <= ROUGH)
     snprintf(out, 64, "about %s", n);
@@ -510,7 +621,7 @@ bool hd_text_size(char out[64], const struct hd_size *size, double at_least) {
 static void add_rest(struct hd_str *out, const struct hd_summary *s) {
   char all[64];
   if (s->stop == HD_STOP_FOUND) return; /* the finding is what matters */
-  if (hd_text_size(all, &s->estimate, s->at_least)) {
+  if (hd_text_size(all, &s->estimate)) {
     hd_str_addf(out, "  a complete search has %s executions (", all);
     if (s->estimate.error <= ROUGH) hd_str_addf(out, "within %.0f%%, ", ceil(s->estimate.error * 100));
     hd_str_addf(out, "estimated from %llu samples)\n", (unsigned long long)s->estimate.samples);
@@ -574,9 +685,16 @@ static void add_symmetry(struct hd_str *out, const struct hd_summary *s) {
 
 static void add_ranks(struct hd_str *out, const struct hd_ranks *r) {
   hd_str_addf(out, "  %u rank%s", r->n, r->n == 1 ? "" : "s");
-  if (r->sampling) hd_str_addf(out, " (%u of them sampled)", r->sampling);
+  if (r->sampling) hd_str_addf(out, " (%u of them sampling)", r->sampling);
   hd_str_addf(out, ", %llu unit%s of work exchanged, %.0f%% of their time idle\n",
               (unsigned long long)r->units, r->units == 1 ? "" : "s", 100 * r->idle);
+}
+
+/* What ranks have explored twice under a bound: each has a table of its own. */
+static void add_repeated(struct hd_str *out, const struct hd_ranks *r) {
+  const char *about = r->sampled ? "about " : "";
+  hd_str_addf(out, "  %s%llu states explored within the bound, %s%llu of them by another rank already\n",
+              about, (unsigned long long)r->explored, about, (unsigned long long)r->repeated);
 }
 
 void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour) {
@@ -589,7 +707,9 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
               s->threads, s->threads == 1 ? "" : "s");
   if (s->blocked) hd_str_addf(out, ", %llu redundant", (unsigned long long)s->blocked);
   hd_str_addc(out, '\n');
+  add_input_classes(out, s);
   if (s->ranks.n) add_ranks(out, &s->ranks);
+  if (s->ranks.n > 1 && s->ranks.explored && !s->compares_states) add_repeated(out, &s->ranks);
   add_phases(out, s);
   if (s->roles) add_roles(out, s->roles);
   if (s->rests_on_states) add_states(out, s);
@@ -605,7 +725,12 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
   if (s->infeasible)
     hd_str_addf(out, "  %llu infeasible: an assumption did not hold%s\n", (unsigned long long)s->infeasible,
                 s->executions ? "" : "; no execution was left to check");
-  if (s->suppressed) hd_str_addf(out, "  %llu suppressed\n", (unsigned long long)s->suppressed);
+  if (s->suppressed > s->again)
+    hd_str_addf(out, "  %llu suppressed\n", (unsigned long long)(s->suppressed - s->again));
+  if (s->known)
+    hd_str_addf(out, "  baseline: %llu known, %llu found again, %llu not%s\n", (unsigned long long)s->known,
+                (unsigned long long)s->again, (unsigned long long)(s->known - s->again),
+                s->complete && s->known > s->again ? " (fixed: every schedule was covered)" : "");
   if (s->unkept)
     hd_str_addf(out, "  each execution repeats the set-up of the program, which %s\n",
                 hd_unkept_text(s->unkept));

@@ -4,12 +4,14 @@
  * The variable is the one whose location in the debug information is the address of the symbol. From there the type is
  * followed down to a scalar or a type of the system (a mutex). */
 #include "report/report_int.h"
+#include "report/scopes.h"
 
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <stdlib.h>
 #include <string.h>
 
+#define HEADER 16   /* bytes before an object of std::make_shared: a pointer and two counters */
 #define MAX_DEPTH 8 /* of scopes around a variable, and of parts within parts */
 
 /* ---- finding the variable ---- */
@@ -168,12 +170,12 @@ static bool enter_element(struct hd_str *out, Dwarf_Die *type, uint64_t *offset)
   return true;
 }
 
-void hd__variable_part(struct hd_str *out, struct Dwfl_Module *mod, uint64_t symbol, uint64_t offset) {
-  Dwarf_Die type, variable;
-  bool inside = find_variable(mod, symbol, &variable) && type_of(&variable, &type);
+/* Adds the part of a variable at `offset`; `inside`: its type is known. */
+static void add_part(struct hd_str *out, bool inside, Dwarf_Die type, uint64_t offset) {
   for (unsigned depth = 0; inside && depth < MAX_DEPTH && strip(&type); depth++) {
     int tag = dwarf_tag(&type);
     bool made_of_parts = tag == DW_TAG_structure_type || tag == DW_TAG_class_type;
+    if (is_of_the_system(&type) && made_of_parts) return; /* a class's parts are not the user's */
     if (is_of_the_system(&type)) break;
     if (made_of_parts)
       inside = enter_member(out, &type, &offset);
@@ -181,4 +183,127 @@ void hd__variable_part(struct hd_str *out, struct Dwfl_Module *mod, uint64_t sym
       inside = tag == DW_TAG_array_type && enter_element(out, &type, &offset);
   }
   if (offset) hd_str_addf(out, "+%llu", (unsigned long long)offset);
+}
+
+void hd__variable_part(struct hd_str *out, struct Dwfl_Module *mod, uint64_t symbol, uint64_t offset) {
+  Dwarf_Die type = {0}, variable;
+  bool inside = find_variable(mod, symbol, &variable) && type_of(&variable, &type);
+  add_part(out, inside, type, offset);
+}
+
+/* ---- local variables ---- */
+
+/* The address that the function's variables are relative to; false if its debug information gives it otherwise. */
+static bool frame_base(Dwarf_Die *function, const struct hd_frame_rec *frame, uint64_t *base) {
+  Dwarf_Attribute attr;
+  Dwarf_Op *op;
+  size_t n;
+  if (!dwarf_attr_integrate(function, DW_AT_frame_base, &attr) || dwarf_getlocation(&attr, &op, &n) || n != 1)
+    return false;
+  switch (op[0].atom) {
+    case DW_OP_call_frame_cfa: return *base = frame->cfa, true;
+    case DW_OP_reg6:
+      return *base = frame->cfa - 16, true; /* the frame pointer, saved below the return address */
+    case DW_OP_reg7: return *base = frame->sp, true;
+    default: return false;
+  }
+}
+
+struct local {
+  const struct hd_frame_rec *frame;
+  uint64_t pc, base, addr;
+  Dwarf_Die variable, type;
+  uint64_t offset;
+};
+
+static bool is_at(struct local *l, Dwarf_Die *die) {
+  Dwarf_Attribute attr;
+  Dwarf_Op *op;
+  size_t n;
+  Dwarf_Word size;
+  if (!dwarf_diename(die) || !dwarf_attr_integrate(die, DW_AT_location, &attr) ||
+      dwarf_getlocation_addr(&attr, l->pc, &op, &n, 1) != 1 || n != 1 || !type_of(die, &l->type) ||
+      dwarf_aggregate_size(&l->type, &size))
+    return false;
+  switch (op[0].atom) {
+    case DW_OP_fbreg: l->offset = l->addr - (l->base + op[0].number); break;
+    case DW_OP_breg6: l->offset = l->addr - (l->frame->cfa - 16 + op[0].number); break; /* as above */
+    case DW_OP_breg7: l->offset = l->addr - (l->frame->sp + op[0].number); break;
+    default: return false;
+  }
+  l->variable = *die;
+  return l->offset < size;
+}
+
+static bool find_local(struct local *l, Dwarf_Die *die, unsigned depth) {
+  Dwarf_Die child;
+  if (depth == MAX_DEPTH || dwarf_child(die, &child) != 0) return false;
+  do {
+    switch (dwarf_tag(&child)) {
+      case DW_TAG_variable:
+      case DW_TAG_formal_parameter:
+        if (is_at(l, &child)) return true;
+        break;
+      case DW_TAG_lexical_block:
+      case DW_TAG_try_block:
+      case DW_TAG_inlined_subroutine:
+        if (dwarf_haspc(&child, l->pc) != 0 && find_local(l, &child, depth + 1)) return true;
+        break;
+      default: break;
+    }
+  } while (dwarf_siblingof(&child, &child) == 0);
+  return false;
+}
+
+bool hd__local_variable(struct hd_str *out, void *cu, uint64_t pc, const struct hd_frame_rec *frame,
+                        uint64_t addr) {
+  Dwarf_Die scope[HD_MAX_SCOPES];
+  struct local l = {.frame = frame, .pc = pc, .addr = addr};
+  int n = hd__scopes_at(cu, pc, scope);
+  if (n == 0 || !frame_base(&scope[n - 1], frame, &l.base) || !find_local(&l, &scope[n - 1], 0)) return false;
+  hd_str_add(out, dwarf_diename(&l.variable));
+  add_part(out, true, l.type, l.offset);
+  return true;
+}
+
+/* ---- types by their names ---- */
+
+static bool is_type(int tag) {
+  return tag == DW_TAG_structure_type || tag == DW_TAG_class_type || tag == DW_TAG_union_type ||
+         tag == DW_TAG_typedef || tag == DW_TAG_base_type;
+}
+
+static bool find_type(Dwarf_Die *die, const char *name, unsigned depth, Dwarf_Die *type) {
+  Dwarf_Die child;
+  if (depth == MAX_DEPTH || dwarf_child(die, &child) != 0) return false;
+  do {
+    int tag = dwarf_tag(&child);
+    const char *own = dwarf_diename(&child);
+    Dwarf_Word size;
+    if (is_type(tag) && own && strcmp(own, name) == 0 && dwarf_aggregate_size(&child, &size) == 0)
+      return *type = child, true;
+    bool scope = tag == DW_TAG_namespace || tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
+                 tag == DW_TAG_subprogram;
+    if (scope && find_type(&child, name, depth + 1, type)) return true;
+  } while (dwarf_siblingof(&child, &child) == 0);
+  return false;
+}
+
+bool hd__typed_part(struct hd_str *out, void *cu, const char *name, uint64_t size, uint64_t offset,
+                    bool header) {
+  Dwarf_Die type;
+  Dwarf_Word one;
+  const char *scope = strstr(name, "::"), *last = name;
+  for (; scope; scope = strstr(last, "::")) last = scope + 2;
+  if (!find_type(cu, last, 0, &type) || dwarf_aggregate_size(&type, &one) != 0 || one == 0 || one > size)
+    return false;
+  if (header) {
+    if (offset < HEADER) return false;
+    offset -= HEADER;
+  } else if (size >= 2 * one && size % one == 0) {
+    hd_str_addf(out, "[%llu]", (unsigned long long)(offset / one));
+    offset %= one;
+  }
+  add_part(out, offset < one, type, offset);
+  return true;
 }

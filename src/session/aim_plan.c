@@ -289,9 +289,11 @@ static void make(struct hd_plan *p, const struct hd_aim_config *c, const struct 
     hd_facts_distance(&d[i], f, m.column[i].node, m.column[i].n, c->fsm);
     add_branches(&m, g->n, (uint32_t)i, d[i].to);
   }
-  for (size_t i = g->n; i < m.ncolumns; i++) {
+  for (size_t i = g->n; i < m.ncolumns;
+       i++) { /* definitions are behind branches, too: there may be more of them */
     d[i].end = end.end;
     hd_facts_distance(&d[i], f, m.column[i].node, m.column[i].n, c->fsm);
+    add_branches(&m, g->n, (uint32_t)i, d[i].to);
   }
   p->ncolumns = m.ncolumns;
   fill_rows(p, &x, places, d, c->fsm ? NULL : end.end);

@@ -38,6 +38,8 @@ struct hd_command {
   char *calls;  /* file with the results of earlier calls, or NULL: control begins with main */
 };
 
+/* Where the program is, a name without a slash as the shell finds it. The caller frees; NULL with `err` set. */
+char *hd_program_find(const char *name, struct hd_err *err);
 /* The command for `argv` in the folder `cwd` (NULL: the current one), with the current environment. */
 int hd_command_init(struct hd_command *c, char **argv, bool preload, const char *cwd, struct hd_err *err);
 /* Whether its environment preloads the runtime. */

@@ -5,6 +5,7 @@
  * runs. All memory that threads of the observed execution conflict on is visible from the start, since an order may switch
  * threads at any of these accesses. */
 #include "session/confirm.h"
+#include "model/depend.h"
 #include "session/session_int.h"
 
 #include <stdlib.h>
@@ -16,6 +17,7 @@
 #define RECORDINGS 20          /* orders whose values are compared, of those that did not fail ... */
 #define RECORD_SECONDS 2       /* ... each for so long at most ... */
 #define RECORDED (1u << 20)    /* ... with so many accesses that are no scheduling points */
+#define SEGMENT 1000           /* events before an access that are looked through for others of its thread */
 #define LENGTH 4               /* an execution may be so many times as long as the observed one */
 
 struct hd_confirm {
@@ -131,6 +133,7 @@ static void put_prediction(struct hd_confirm *c, char *memory, struct hd_wanted_
   bool soon = p->kind == HD_PREDICTED_RACE || p->kind == HD_PREDICTED_DEADLOCK;
   o->trials = soon ? TRIALS : TRIALS_MORE;
   o->swaps = p->kind == HD_PREDICTED_RACE;
+  o->outcome = p->kind == HD_PREDICTED_OUTCOME ? p->outcome + 1 : 0;
 }
 
 /* Writes the tables and orders where the runtime reads them. */
@@ -327,11 +330,28 @@ static bool is_kind(const struct hd_prediction *p, const struct hd_finding *f) {
   }
 }
 
+/* Whether one of the finding's places is that of the access. Of several accesses of a thread that nothing of its own
+ * comes between, the runtime names the first: each stands for the others. */
+static bool has_access(struct hd_confirm *c, const struct hd_finding *f, uint32_t event) {
+  const struct hd_event *all = c->observed.event, *e = &all[event];
+  if (has_place(c, f, pc_of(c, e))) return true;
+  for (uint32_t i = event, steps = 0; i-- > 0 && steps < SEGMENT; steps++) {
+    if (all[i].op.thread != e->op.thread) continue;
+    if (hd_op_object(all[i].op.kind) != HD_OBJ_MEMORY || hd_op_is(all[i].op.kind, HD_TRAIT_ATOMIC)) break;
+    if (hd_ops_overlap(&all[i].op, &e->op) && has_place(c, f, pc_of(c, &all[i]))) return true;
+  }
+  return false;
+}
+
 /* Whether the finding is what was predicted, whichever execution it came from. */
 static bool is_predicted(struct hd_confirm *c, const struct hd_prediction *p, const struct hd_finding *f) {
   if (!is_kind(p, f)) return false;
-  for (size_t i = 0; i < p->event.n; i++)
-    if (!has_place(c, f, pc_of(c, &c->observed.event[p->event.v[i]]))) return false;
+  for (size_t i = 0; i < p->event.n; i++) {
+    bool race = p->kind == HD_PREDICTED_RACE;
+    if (!(race ? has_access(c, f, p->event.v[i])
+               : has_place(c, f, pc_of(c, &c->observed.event[p->event.v[i]]))))
+      return false;
+  }
   return p->event.n > 0;
 }
 
@@ -342,34 +362,22 @@ static void add_operation(struct hd_confirm *c, struct hd_str *out, unsigned kin
 
 /* ---- values that were read ---- */
 
-/* Runs the order once more and records it. The caller releases the control. */
-static bool record_order(struct hd_confirm *c, const struct hd_prediction *p, struct hd_control *control) {
+bool hd_confirm_record(struct hd_confirm *c, const struct hd_prediction *p, struct hd_rerun *run) {
   struct hd_err err;
   struct hd_config config = c->config.search;
   config.mode = HD_MODE_RUN;
   config.restart = HD_RESTART_MEMORY;
   config.max_executions = config.detail = 1;
+  config.ignore |= 1ull << HD_KIND_DATA_RACE; /* the execution goes on */
   config.plain = RECORDED;
-  if (hd_control_init(control, &config, NULL, &err) != HD_OK) return false;
   c->only = p;
-  prepare(c, control);
+  int rc = hd_rerun_prepared(&c->session->command, &config, prepare, c, &c->session->input,
+                             c->config.hang_timeout, RECORD_SECONDS, run, &err);
   c->only = NULL;
-  struct hd_streams streams;
-  struct hd_outcome outcome;
-  struct hd_watch watch = {.hang_timeout = c->config.hang_timeout,
-                           .deadline = hd_now() + RECORD_SECONDS,
-                           .interrupts = hd_interrupts(),
-                           .tick_ms = 20};
-  bool ran = hd_streams_open(&streams, &c->session->input, HD_OUTPUT_NULL, NULL, &err) == HD_OK;
-  if (ran) {
-    ran = hd_supervise(&c->session->command, control, &streams, &watch, &outcome, &err) == HD_OK;
-    hd_streams_close(&streams);
-  }
-  if (!ran || !hd_control_sane(control)) {
-    hd_control_fini(control);
-    return false;
-  }
-  return true;
+  if (rc != HD_OK) return false;
+  if (hd_control_sane(&run->control)) return true;
+  hd_rerun_fini(run);
+  return false;
 }
 
 /* The next event of the thread from `at` on that is kept; n: there is none. */
@@ -405,15 +413,12 @@ static const struct hd_event *first_difference(const struct hd_confirm *c, unsig
 /* Adds that the thread of `e` read another value before it went elsewhere, if it did. */
 static void add_value(struct hd_confirm *c, struct hd_str *out, const struct hd_prediction *p,
                       const struct hd_event *e) {
-  struct hd_control control;
-  if (c->recorded++ >= RECORDINGS || !record_order(c, p, &control)) return;
-  size_t n = control.ctl->status.nevents, got;
+  struct hd_rerun run;
+  if (c->recorded++ >= RECORDINGS || !hd_confirm_record(c, p, &run)) return;
+  size_t got;
   struct hd_err err;
   struct hd_event *event = NULL;
-  uint8_t *kept = hd_alloc(n);
-  hd_tr_keep_shared(hd_control_area(&control, HD_SHM_EVENT), n, kept);
-  struct hd_tr_source *s = hd_tr_record(
-      &(struct hd_tr_recording){.event = hd_control_area(&control, HD_SHM_EVENT), .n = n, .kept = kept});
+  struct hd_tr_source *s = hd_rerun_trace(&run, &c->session->command, false, false);
   const char *name = c->observed.tables->thread.v[e->op.thread].name;
   unsigned other = 0;
   while (other < s->tables->thread.n && strcmp(s->tables->thread.v[other].name, name) != 0) other++;
@@ -431,8 +436,7 @@ static void add_value(struct hd_confirm *c, struct hd_str *out, const struct hd_
   }
   free(event);
   hd_tr_close(s);
-  free(kept);
-  hd_control_fini(&control);
+  hd_rerun_fini(&run);
 }
 
 /* Why the order did not fail. */
@@ -505,6 +509,8 @@ const struct hd_confirmation *hd_confirm_result(const struct hd_confirm *c, size
   return &c->result[prediction];
 }
 
+const struct hd_command *hd_confirm_command(const struct hd_confirm *c) { return &c->session->command; }
+
 void hd_confirm_free(struct hd_confirm *c) {
   if (!c) return;
   for (size_t i = 0; i < c->nresults; i++) free(c->result[i].why);
@@ -523,7 +529,7 @@ static const char *const kind_name[HD_PREDICTED_KINDS] = {
     [HD_PREDICTED_NULL] = "null-read",       [HD_PREDICTED_FREED] = "use-after-free",
     [HD_PREDICTED_ATOMICITY] = "atomicity",  [HD_PREDICTED_ORDER] = "order",
     [HD_PREDICTED_UNSET] = "unset-read",     [HD_PREDICTED_INDEX] = "index",
-    [HD_PREDICTED_SIGNAL] = "missed-signal",
+    [HD_PREDICTED_SIGNAL] = "missed-signal", [HD_PREDICTED_OUTCOME] = "outcome",
 };
 static const char *const kind_title[HD_PREDICTED_KINDS] = {
     [HD_PREDICTED_RACE] = "data race",
@@ -535,6 +541,7 @@ static const char *const kind_title[HD_PREDICTED_KINDS] = {
     [HD_PREDICTED_UNSET] = "read before it is set",
     [HD_PREDICTED_INDEX] = "index out of range",
     [HD_PREDICTED_SIGNAL] = "missed signal",
+    [HD_PREDICTED_OUTCOME] = "failure with another outcome",
 };
 
 const char *hd_prediction_name(const struct hd_prediction *p) { return kind_name[p->kind]; }

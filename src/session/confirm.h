@@ -4,6 +4,7 @@
 #define HD_SESSION_CONFIRM_H
 
 #include "predict/predict.h"
+#include "session/rerun.h"
 #include "session/session.h"
 
 /* The observed execution. The caller keeps all of it until the last confirmation. */
@@ -40,6 +41,9 @@ int hd_confirm_run(struct hd_confirm *c, struct hd_err *err);
 /* pre: hd_confirm_run returned HD_OK. Both are valid until hd_confirm_free. */
 const struct hd_session *hd_confirm_session(const struct hd_confirm *c);
 const struct hd_confirmation *hd_confirm_result(const struct hd_confirm *c, size_t prediction);
+/* Executes the order of a prediction once more, and records it. The caller releases the run; false: there is none. */
+bool hd_confirm_record(struct hd_confirm *c, const struct hd_prediction *p, struct hd_rerun *out);
+const struct hd_command *hd_confirm_command(const struct hd_confirm *c);
 void hd_confirm_free(struct hd_confirm *c);
 
 /* "data race of T1 at x.c:12 and T2 at x.c:30" */

@@ -8,6 +8,7 @@
 #include "session/process.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -109,6 +110,17 @@ int hd_control_repair(struct hd_control *c, uint64_t last, struct hd_err *err) {
   return rc;
 }
 
+int hd_control_again(struct hd_control *c, struct hd_err *err) {
+  if (fallocate(c->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, HD_SHM_SYMBOLIC))
+    return hd_fail(err, HD_EENV, "cannot empty shared memory: %s", strerror(errno));
+  int rc = empty(c->search_fd, HD_SEARCH_SIZE, err);
+  if (rc != HD_OK) return rc;
+  c->shared->magic = HD_CTL_MAGIC;
+  fill_header(c);
+  c->good = c->ctl->status;
+  return HD_OK;
+}
+
 int hd_control_inherit(struct hd_control *c, struct hd_err *err) {
   *c = (struct hd_control){.fd = HD_CTL_FD, .search_fd = HD_SEARCH_FD};
   c->ctl = map_file(c->fd, HD_SHM_SIZE, HD_SHM_BASE);
@@ -125,8 +137,20 @@ int hd_control_inherit(struct hd_control *c, struct hd_err *err) {
   return HD_OK;
 }
 
+/* Makes the writes to the worker's own memory that it had committed when it died. */
+static void finish_counters(struct hd_control *c) {
+  const struct hd_redo *r = &c->shared->redo[c->config.worker];
+  uint32_t n = r->n <= HD_REDO_CAP ? r->n : 0;
+  for (uint32_t i = 0; i < n; i++) {
+    uint64_t offset = r->write[i].at - HD_SHM_BASE, size = r->write[i].size;
+    if (size <= sizeof r->write[i].value && offset < HD_SHM_SIZE - size)
+      memcpy((char *)c->ctl + offset, &r->write[i].value, size);
+  }
+}
+
 void hd_control_died(struct hd_control *c) {
   struct hd_shared *sh = c->shared;
+  finish_counters(c);
   hd_crew_add(&sh->died, c->config.worker);
   hd_crew_del(&sh->ending, c->config.worker);
   uint32_t held = c->config.worker + 1;

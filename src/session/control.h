@@ -35,6 +35,9 @@ void hd_control_save(struct hd_control *c);
 /* Clears the shared memory and restores the configuration and the counters last saved. `last`: the number of the last
  * execution, in case the search memory is lost too. */
 int hd_control_repair(struct hd_control *c, uint64_t last, struct hd_err *err);
+/* Clears everything but the configuration and what concerns inputs, so that another search can begin. pre: no process uses
+ * it. */
+int hd_control_again(struct hd_control *c, struct hd_err *err);
 /* Releases the locks that the dead process held. */
 void hd_control_died(struct hd_control *c);
 

@@ -10,6 +10,7 @@
 
 #define CRASH_LOOP 100 /* consecutive processes of a worker that die without finishing an execution */
 #define RETRIES 3 /* of an execution whose process was killed; then the program itself is held responsible */
+#define RETRIES_KILLED 32 /* the same, if it does not die when it runs alone; then it is given up */
 #define RETRIES_START 16  /* the same, before main: nothing of the program has run */
 #define TICK_CLUSTER_MS 1 /* while other machines may have messages */
 #define TICK_FIRST_MS 5   /* while the other workers wait for the first */
@@ -59,6 +60,9 @@ static int explain_start(struct hd_session *s, struct hd_err *err) {
     if (o.signal)
       rc = hd_fail(err, HD_EENV, "%s was killed by %s before main; does it run on its own?",
                    s->command.argv[0], hd_signal_name(o.signal));
+    else if (o.status == HD_DIED_VERSION)
+      rc = hd_fail(err, HD_EENV, "%s was linked with another version of Heddle: link it again with heddle cc",
+                   s->command.argv[0]);
     else
       rc = hd_fail(err, HD_EENV, "%s ended with status %d before main; does it run on its own?",
                    s->command.argv[0], o.status);
@@ -78,7 +82,8 @@ static enum hd_stop why_ended(const struct hd_session *s) {
   if (hd_interrupts() > 0) return HD_STOP_INTERRUPTED;
   uint64_t max = s->config.search.max_executions;
   const struct hd_shared *sh = s->worker[0].control.shared;
-  bool spent = max && (sh->spent || sh->next_execution >= max + sh->not_begun);
+  bool drawn = sh->next_execution >= max + sh->not_begun && !sh->nspans && !s->config.search.served;
+  bool spent = max && (sh->spent || drawn);
   if (hd__session_complete(s) || bound_over(s)) return HD_STOP_FINISHED;
   if (!spent && s->deadline > 0 && hd_now() >= s->deadline) return HD_STOP_TIME;
   bool cut_short =
@@ -139,11 +144,15 @@ static int ended(struct hd_session *s, unsigned i, struct hd_outcome *o, bool *a
     if (o->end == HD_PROCESS_DIED) w->control.ctl->retry = 1;
     return HD_OK;
   }
-  bool sure = !sane || retries(w) > RETRIES || s->doubts >= RETRIES;
-  bool proved = hd__session_death(s, w, o, sure);
+  /* From outside, unless it is proved that the program does it. */
+  bool killed = sane && o->end == HD_PROCESS_DIED && o->signal == SIGKILL;
+  bool often = retries(w) > RETRIES;
+  bool proved = hd__session_death(s, w, o, !killed && (!sane || often || s->doubts >= RETRIES));
   if (s->failed) return s->failed;
-  if (!proved) { /* then it is run again by the search, too */
-    s->doubts++;
+  if (killed && !proved && w->retries > RETRIES_KILLED)
+    return HD_OK; /* the search goes on without that execution, and says so */
+  if (!proved) {  /* then it is run again by the search, too */
+    s->doubts += !killed;
     w->control.ctl->retry = 1;
     return HD_OK;
   }
@@ -212,6 +221,7 @@ static int watch_all(struct hd_session *s, const struct hd_watch *given, enum hd
     watch.tick_ms = others || !due ? 0 : TICK_FIRST_MS;
     if (s->events.tick) watch.tick_ms = TICK_CLUSTER_MS;
     struct hd_process *p = hd_processes_wait(s->process, s->nworkers, &watch, &o);
+    hd_processes_beside(s->process, s->nworkers, &watch);
     double from = hd_now();
     bool again = false, sane = true;
     enum hd_stop why = HD_STOP_FINISHED;
@@ -223,6 +233,7 @@ static int watch_all(struct hd_session *s, const struct hd_watch *given, enum hd
     for (unsigned i = 0; i < s->nworkers && rc == HD_OK; i++)
       if (s->process[i].running) hd__session_harvest(s, &s->worker[i]);
     if (rc == HD_OK && any_running(s)) predict(s, true);
+    hd_processes_beside(NULL, 0, NULL);
     if (rc == HD_OK && s->events.tick && s->events.tick(s->events.cluster, s)) s->stopped = true;
     if (s->failed) rc = s->failed;
     bool enough = s->stopped || (s->finding.n > 0 && !s->worker[0].control.config.all);

@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -174,7 +174,7 @@ static int start_gdb(char **argv, const int fd[5], pid_t *pid, struct hd_err *er
 
 /* Forwards the program's output until gdb has ended. Returns its wait status. */
 static int wait_for_gdb(pid_t pid, struct hd_streams *s) {
-  int status, pidfd = pidfd_open(pid, 0), seen = hd_interrupts();
+  int status, pidfd = (int)syscall(SYS_pidfd_open, pid, 0), seen = hd_interrupts();
   while (waitpid(pid, &status, WNOHANG) == 0) {
     if (hd_interrupts() > seen) kill(pid, SIGTERM); /* which ends the program too */
     seen = hd_interrupts();

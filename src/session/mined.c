@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SHARE 0.25 /* of the search's time */
+
 /* Names, and how well roles agree with the functions where threads begin. */
 static void name_threads(struct hd_roles *r, const struct hd_tr_tables *t) {
   unsigned *label = hd_alloc((r->thread.n + 1) * sizeof *label);
@@ -48,13 +50,14 @@ void hd__session_mine(struct hd_session *s) {
                                  .restart = HD_RESTART_MEMORY,
                                  .spurious = c->spurious,
                                  .timeouts_any = c->timeouts_any,
+                                 .closed = c->closed,
                                  .exit_status = c->exit_status,
                                  .partial = true};
   snprintf(schedule.strategy, sizeof schedule.strategy, "random");
   struct hd_config config;
   hd_schedule_config(&schedule, &config);
   if (hd_rerun_config(&s->command, &schedule, &config, &s->input, HD_OUTPUT_NULL, NULL,
-                      s->config.hang_timeout, &run, &err) != HD_OK)
+                      s->config.hang_timeout, SHARE * s->config.time, &run, &err) != HD_OK)
     return;
   if (!run.error && run.outcome.end != HD_PROCESS_START) {
     struct hd_tr_source *source = hd_rerun_trace(&run, &s->command, true, false);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define RECORD_LENGTH 10000000 /* steps of the recorded execution, at least */
-#define SHARE 0.5              /* of the time that is left for predicting */
+#define SHARE 0.5              /* of the time that is left, for recording and for predicting */
 
 /* First what needs no solver, which may take long. */
 enum { WITHOUT_SOLVER, WITH_SOLVER, ROUNDS };
@@ -29,8 +29,9 @@ struct hd_forecast {
   size_t done;          /* entries of `one` that have been executed */
   struct hd_predict_stats stats;
   struct hd_confirm *confirm[ROUNDS];
-  HD_VEC(uint64_t) found; /* keys of findings */
-  double deadline;        /* on the clock of hd_now; 0: none */
+  HD_VEC(uint64_t) found;  /* keys of findings */
+  HD_VEC(char *) identity; /* and what they are, by places; owned */
+  double deadline;         /* on the clock of hd_now; 0: none */
   double seconds[3];
 };
 
@@ -48,20 +49,27 @@ static int record(struct hd_forecast *f, struct hd_err *err) {
                                  .restart = HD_RESTART_MEMORY,
                                  .spurious = c->search.spurious,
                                  .timeouts_any = c->search.timeouts_any,
+                                 .closed = c->search.closed,
                                  .exit_status = c->search.exit_status,
                                  .partial = true};
   snprintf(schedule.strategy, sizeof schedule.strategy, "random");
   struct hd_config config;
   hd_schedule_config(&schedule, &config);
   if (f->config.seeded) config.mode = HD_MODE_RUN;
-  rc =
-      hd_rerun_config(&f->command, &schedule, &config, &f->input,
-                      f->config.shows ? HD_OUTPUT_SHOW : HD_OUTPUT_NULL, NULL, c->hang_timeout, &f->run, err);
+  double seconds = f->deadline > 0 ? SHARE * (f->deadline - hd_now()) : 0;
+  rc = hd_rerun_config(&f->command, &schedule, &config, &f->input,
+                       f->config.shows ? HD_OUTPUT_SHOW : HD_OUTPUT_NULL, NULL, c->hang_timeout, seconds,
+                       &f->run, err);
   if (rc != HD_OK) return rc;
   f->ran = true;
   if (f->run.error) return hd_fail(err, hd_runtime_error_code(f->run.status.error), "%s", f->run.error);
   if (f->run.outcome.end == HD_PROCESS_START)
     return hd_fail(err, HD_EENV, "%s did not start; does it run on its own?", f->command.program.path);
+  if (f->run.outcome.end == HD_PROCESS_STOPPED && hd_interrupts() == 0) {
+    if (f->config.whole) return hd_fail(err, HD_EENV, "the execution is too long to predict from");
+    hd_warn("the recorded execution was stopped after %.0f s: what follows is predicted from its beginning",
+            seconds);
+  }
   f->source = hd_rerun_trace(&f->run, &f->command, true, false);
   return HD_OK;
 }
@@ -83,11 +91,41 @@ static void mark_internal(const struct hd_event *event, size_t n, size_t nthread
   free(last);
 }
 
+static int by_address(const void *a, const void *b) {
+  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* The same of what the lock of a stream guards: one call takes the lock, accesses it and releases it, all at one place. Where
+ * nobody else used the stream yet, the lock is not in the trace. */
+static void mark_guarded(const struct hd_event *event, size_t n, size_t nthreads, uint8_t *drop) {
+  size_t *taken = hd_alloc((nthreads + 1) * sizeof *taken); /* the last lock of each thread, plus 1 */
+  HD_VEC(uint64_t) inside = {0};
+  for (size_t i = 0; i < n; i++) {
+    const struct hd_event *e = &event[i];
+    const struct hd_event *lock = taken[e->op.thread] ? &event[taken[e->op.thread] - 1] : NULL;
+    if (e->op.kind == HD_OP_LOCK)
+      taken[e->op.thread] = i + 1;
+    else if (!e->place || !lock || lock->place != e->place)
+      taken[e->op.thread] = 0;
+    else if ((e->flags & HD_EV_PLAIN) && (!inside.n || inside.v[inside.n - 1] != e->op.object))
+      hd_vec_push(&inside, e->op.object);
+  }
+  if (inside.n) qsort(inside.v, inside.n, sizeof *inside.v, by_address);
+  for (size_t i = 0; i < n && inside.n; i++)
+    if ((event[i].flags & HD_EV_PLAIN) &&
+        bsearch(&event[i].op.object, inside.v, inside.n, sizeof *inside.v, by_address))
+      drop[i] = 1;
+  hd_vec_free(&inside);
+  free(taken);
+}
+
 static size_t drop_internal(struct hd_event *event, size_t n, size_t nthreads) {
   uint8_t *drop = hd_alloc(n);
   uint32_t *number = hd_alloc((n + 1) * sizeof *number); /* from the old to the new */
   size_t kept = 0;
   mark_internal(event, n, nthreads, drop);
+  mark_guarded(event, n, nthreads, drop);
   for (size_t i = 0; i < n; i++) {
     if (drop[i]) continue;
     event[kept] = event[i];
@@ -97,6 +135,12 @@ static size_t drop_internal(struct hd_event *event, size_t n, size_t nthreads) {
   free(drop);
   free(number);
   return kept;
+}
+
+int hd__forecast_collect(struct hd_tr_source *s, struct hd_event **event, size_t *n, struct hd_err *err) {
+  int rc = hd_tr_collect(s, event, n, err);
+  if (rc == HD_OK) *n = drop_internal(*event, *n, s->tables->thread.n);
+  return rc;
 }
 
 static void load_combined(struct hd_forecast *f) {
@@ -114,8 +158,7 @@ static int load(struct hd_forecast *f, struct hd_err *err) {
   int rc = f->config.trace ? hd_tr_open_file(f->config.trace, &f->source, err) : record(f, err);
   if (rc != HD_OK) return rc;
   f->observed.tables = f->source->tables;
-  rc = hd_tr_collect(f->source, &f->event, &f->observed.n, err);
-  if (rc == HD_OK) f->observed.n = drop_internal(f->event, f->observed.n, f->observed.tables->thread.n);
+  rc = hd__forecast_collect(f->source, &f->event, &f->observed.n, err);
   f->observed.event = f->event;
   return rc;
 }
@@ -134,7 +177,9 @@ static uint64_t place_of(const struct hd_forecast *f, uint32_t event) {
 /* Kind and places, in any order. Where the failure depends on what is read, each combination of events is one. */
 static uint64_t key_of(const struct hd_forecast *f, const struct hd_prediction *p) {
   uint64_t sum = p->kind;
-  bool open_ended = p->kind == HD_PREDICTED_ORDER || p->kind == HD_PREDICTED_ATOMICITY;
+  bool open_ended =
+      p->kind == HD_PREDICTED_ORDER || p->kind == HD_PREDICTED_ATOMICITY || p->kind == HD_PREDICTED_OUTCOME;
+  sum += p->outcome * 31ull;
   for (size_t i = 0; i < p->event.n; i++) {
     uint64_t h = (open_ended ? p->event.v[i] * 7 + i : place_of(f, p->event.v[i])) * 0x9e3779b97f4a7c15ull;
     sum += h ^ h >> 31;
@@ -221,6 +266,8 @@ int hd_forecast_new(struct hd_forecast **out, const struct hd_forecast_config *c
   double from = hd_now();
   if (c->session.time > 0) f->deadline = from + c->session.time;
   for (size_t i = 0; i < c->session.nknown; i++) hd_vec_push(&f->found, c->session.known[i]);
+  for (size_t i = 0; i < c->session.nidentities; i++)
+    hd_vec_push(&f->identity, hd_strdup(c->session.identities[i]));
   int rc = load(f, err);
   f->seconds[0] = hd_now() - from;
   if (rc == HD_OK) rc = predict(f, WITHOUT_SOLVER, err);
@@ -239,6 +286,8 @@ static int confirm(struct hd_forecast *f, int round, const struct hd_session_eve
   if (f->deadline > 0) c.time = f->deadline > from + 0.1 ? f->deadline - from : 0.1;
   c.known = f->found.v; /* also those that the configuration knows */
   c.nknown = f->found.n;
+  c.identities = f->identity.v;
+  c.nidentities = f->identity.n;
   f->unique.v.n = 0;
   for (size_t i = f->done; i < f->one.n; i++) hd_vec_push(&f->unique.v, *f->one.v[i].prediction);
   int rc = hd_confirm_new(&f->confirm[round], &c, events, &f->observed, &f->unique, err);
@@ -247,7 +296,10 @@ static int confirm(struct hd_forecast *f, int round, const struct hd_session_eve
     f->one.v[f->done + i].result = *hd_confirm_result(f->confirm[round], i);
   if (rc == HD_OK) {
     const struct hd_summary *sum = hd_session_summary(hd_confirm_session(f->confirm[round]));
-    for (size_t i = 0; i < sum->nfindings; i++) hd_vec_push(&f->found, sum->findings[i]->key);
+    for (size_t i = 0; i < sum->nfindings; i++) {
+      hd_vec_push(&f->found, sum->findings[i]->key);
+      hd_vec_push(&f->identity, hd_finding_identity(sum->findings[i]));
+    }
     f->done = f->one.n;
   }
   f->seconds[2] += hd_now() - from;
@@ -261,14 +313,23 @@ int hd_forecast_confirm(struct hd_forecast *f, const struct hd_session_events *e
   return rc == HD_OK && f->done < f->one.n ? confirm(f, WITH_SOLVER, events, err) : rc;
 }
 
+struct hd_confirm *hd__forecast_confirmed(const struct hd_forecast *f) {
+  return f->confirm[f->confirm[WITH_SOLVER] ? WITH_SOLVER : WITHOUT_SOLVER];
+}
+
 const struct hd_session *hd_forecast_session(const struct hd_forecast *f) {
-  const struct hd_confirm *c = f->confirm[f->confirm[WITH_SOLVER] ? WITH_SOLVER : WITHOUT_SOLVER];
+  const struct hd_confirm *c = hd__forecast_confirmed(f);
   return c ? hd_confirm_session(c) : NULL;
 }
 
 const uint64_t *hd_forecast_found(const struct hd_forecast *f, size_t *n) {
   *n = f->found.n;
   return f->found.v;
+}
+
+char *const *hd_forecast_identities(const struct hd_forecast *f, size_t *n) {
+  *n = f->identity.n;
+  return f->identity.v;
 }
 
 uint64_t hd_forecast_key(const struct hd_forecast *f, size_t i) { return f->key.v[i]; }
@@ -309,6 +370,8 @@ void hd_forecast_free(struct hd_forecast *f) {
   for (int i = 0; i < ROUNDS; i++) hd_confirm_free(f->confirm[i]);
   hd_vec_free(&f->key);
   hd_vec_free(&f->found);
+  for (size_t i = 0; i < f->identity.n; i++) free(f->identity.v[i]);
+  hd_vec_free(&f->identity);
   hd_vec_free(&f->unique.v);
   hd_vec_free(&f->one);
   hd_vec_free(&f->group);
@@ -337,7 +400,7 @@ void hd__session_predict(struct hd_session *s) {
   struct hd_err err;
   struct hd_forecast *f;
   struct hd_forecast_config c = {
-      .session = s->config, .predict = {.detectors = DETECTORS, .lenient = true}, .seeded = false};
+      .session = s->config, .predict = {.detectors = DETECTORS, .lenient = true}, .whole = true};
   c.session.time = s->config.predict;
   if (s->deadline > 0 && s->deadline - hd_now() < c.session.time) c.session.time = s->deadline - hd_now();
   if (c.session.time <= 0) return;

@@ -67,6 +67,7 @@ struct hd_watch {
   double hang_timeout; /* seconds without any sign of life */
   double step_timeout; /* seconds of life without a visible operation; 0: no limit */
   double deadline;     /* on the clock of hd_now; 0: none */
+  bool abrupt;         /* there is nothing to be saved: then the process is killed, not asked to stop */
   int interrupts;      /* hd_interrupts() that are already handled */
   int tick_ms;         /* polling interval; 0: a tenth of a second */
 };
@@ -99,8 +100,18 @@ int hd_process_start(struct hd_process *w, const struct hd_command *cmd, struct 
 /* Waits a tick. Returns a process that has ended, and how in `out`, or NULL. */
 struct hd_process *hd_processes_wait(struct hd_process *w, size_t n, const struct hd_watch *watch,
                                      struct hd_outcome *out);
+/* From now on hd_supervise watches these processes, too, until it is called with NULL: a search goes on while one of its
+ * findings is confirmed, and must not be left without a watchdog, nor miss its deadline. They are not reaped. */
+void hd_processes_beside(struct hd_process *w, size_t n, const struct hd_watch *watch);
 /* Does not count these seconds as inactivity: the supervisor made the processes wait. */
 void hd_processes_excuse(struct hd_process *w, size_t n, double seconds);
+
+/* From now on no process runs beyond this time (on the clock of hd_now; 0: no limit): what a search is given, and its grace.
+ * A limit that is sooner stays. Returns the one before, for hd_time_end. */
+double hd_time_begin(double last);
+void hd_time_end(double before);
+/* Seconds that are left; infinite without a limit. */
+double hd_time_left(void);
 
 /* Starts the command and watches it until it has ended. */
 int hd_supervise(const struct hd_command *cmd, struct hd_control *control, struct hd_streams *streams,

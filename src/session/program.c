@@ -60,6 +60,13 @@ static char *find_program(const char *name, const char *path_env, const char *cw
   return NULL;
 }
 
+char *hd_program_find(const char *name, struct hd_err *err) {
+  char *cwd = hd_cwd();
+  char *path = find_program(name, getenv("PATH"), cwd ? cwd : "/", err);
+  free(cwd);
+  return path;
+}
+
 /* One entry of DT_RUNPATH or DT_RPATH with $ORIGIN expanded: is the runtime there? */
 static bool runtime_in(const char *entry, size_t len, const char *origin) {
   struct hd_str path;
@@ -151,6 +158,34 @@ static void read_dynamic(Elf *elf, struct dynamic *d) {
   }
 }
 
+/* The sanitizer that a program was built with, by its library or by what clang links into it; NULL: none. */
+static const char *sanitizer_of(Elf *elf) {
+  static const struct {
+    const char *library, *symbol, *name;
+  } known[] = {{"libtsan.so", "__tsan_init", "ThreadSanitizer"},
+               {"libasan.so", "__asan_init", "AddressSanitizer"},
+               {"libmsan.so", "__msan_init", "MemorySanitizer"}};
+  for (Elf_Scn *scn = NULL; (scn = elf_nextscn(elf, scn));) {
+    GElf_Shdr sh;
+    if (!gelf_getshdr(scn, &sh) || (sh.sh_type != SHT_DYNSYM && sh.sh_type != SHT_DYNAMIC) || !sh.sh_entsize)
+      continue;
+    Elf_Data *data = elf_getdata(scn, NULL);
+    for (size_t i = 0; data && i < sh.sh_size / sh.sh_entsize; i++) {
+      GElf_Sym sym;
+      GElf_Dyn dyn;
+      const char *s = NULL;
+      if (sh.sh_type == SHT_DYNSYM && gelf_getsym(data, (int)i, &sym))
+        s = elf_strptr(elf, sh.sh_link, sym.st_name);
+      if (sh.sh_type == SHT_DYNAMIC && gelf_getdyn(data, (int)i, &dyn) && dyn.d_tag == DT_NEEDED)
+        s = elf_strptr(elf, sh.sh_link, dyn.d_un.d_val);
+      for (size_t k = 0; s && k < sizeof known / sizeof *known; k++)
+        if (strcmp(s, known[k].symbol) == 0 || strncmp(s, known[k].library, strlen(known[k].library)) == 0)
+          return known[k].name;
+    }
+  }
+  return NULL;
+}
+
 /* Whether it has inlined code that knows another layout of the runtime (abi/inline.h). */
 static bool is_other_layout(Elf *elf) {
   static const char name[] = HD_INLINE_SYMBOL;
@@ -208,6 +243,11 @@ static int check_elf(const char *name, Elf *elf, struct hd_program *p, struct hd
     rc = hd_fail(err, HD_EUSAGE, "%s: statically linked; link it with `heddle cc` and without -static", name);
   else if (p->preload && d.runtime)
     rc = hd_fail(err, HD_EUSAGE, "%s: built with heddle cc already; leave out --preload", name);
+  else if (!d.runtime && sanitizer_of(elf))
+    rc = hd_fail(
+        err, HD_EUSAGE,
+        "%s: built with %s, whose runtime excludes Heddle's; rebuild it with `heddle cc`, without -fsanitize",
+        name, sanitizer_of(elf));
   else if (!p->preload && !d.runtime)
     rc = hd_fail(err, HD_EUSAGE, "%s: not built with heddle cc; %s, or see --preload", name, REBUILD);
   else if (!p->preload && strcmp(d.runtime, HD_RUNTIME_SONAME) != 0)

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LONG 100000   /* steps of a schedule */
 #define TRY_SECONDS 2 /* for a single execution; the result of a longer one is unknown */
 
 struct reducer {
@@ -35,6 +36,7 @@ static void take_steps(struct hd_schedule *to, const struct hd_schedule *from) {
   s.visible = copy(from->visible, from->nvisible, sizeof *s.visible);
   s.nvisible = from->nvisible;
   s.numbers = from->numbers;
+  to->inputs = (struct hd_inputs){0}; /* they stay */
   hd_schedule_fini(to);
   *to = s;
 }
@@ -220,8 +222,11 @@ int hd_reduce(const struct hd_command *cmd, const struct hd_schedule *s, const s
   best = *s;
   best.step = NULL;
   best.visible = NULL;
+  hd_inputs_copy(&best.inputs, &s->inputs);
   take_steps(&best, s);
-  int rc = change(&r, &best, f, started + seconds * 0.4, &found, err);
+  /* Where one execution takes long, there is no time for a search of others. */
+  double share = s->nsteps > LONG ? 0.8 : 0.4;
+  int rc = change(&r, &best, f, started + seconds * share, &found, err);
   bool go_on = hd_interrupts() == 0 && hd_now() < r.deadline;
   if (rc == HD_OK && found && out->after.preemptions && !s->partial && go_on)
     rc = search_below(&r, &best, started + seconds * 0.9, &lower, err);

@@ -44,15 +44,17 @@ struct pairs {
   struct hd_tr_source *then, *now;
   struct hd_event want, got;
   bool wants, gets; /* there is such an event */
-  uint64_t at;      /* number of the pair, from 1 */
+  uint64_t at; /* number of `want` in the trace, from 1; where there is none, one more than it has events */
 };
 
-/* The next event that was an operation of the schedule. Other accesses are skipped: which of them are recorded depends
- * on which memory is known to be shared. */
-static int next_operation(struct hd_tr_source *s, struct hd_event *e, bool *there, struct hd_err *err) {
+/* The next event. `plain`: accesses that were no operations of the schedule, too. */
+static int next_event(struct hd_tr_source *s, bool plain, struct hd_event *e, uint64_t *number, bool *there,
+                      struct hd_err *err) {
   int rc;
-  do rc = hd_tr_next(s, e, err);
-  while (rc > 0 && (e->flags & HD_EV_PLAIN));
+  do {
+    rc = hd_tr_next(s, e, err);
+    ++*number;
+  } while (rc > 0 && !plain && (e->flags & HD_EV_PLAIN));
   *there = rc > 0;
   return rc < 0 ? rc : HD_OK;
 }
@@ -72,17 +74,17 @@ static bool same_event(const struct pairs *p, bool rebuilt) {
 }
 
 /* Finds the first pair that differs; `differs` is false if all are the same. The caller closes both. */
-static int first_difference(const struct hd_replay *r, const struct hd_rerun *run, bool names,
+static int first_difference(const struct hd_replay *r, const struct hd_rerun *run, bool names, bool plain,
                             struct pairs *p, bool *differs, struct hd_err *err) {
   *p = (struct pairs){0};
   *differs = false;
   int rc = hd_tr_open_file(r->stored.trace, &p->then, err);
   if (rc != HD_OK) return rc;
   p->now = hd_rerun_trace(run, &r->stored.command, names, false);
+  uint64_t got = 0;
   do {
-    p->at++;
-    rc = next_operation(p->then, &p->want, &p->wants, err);
-    if (rc == HD_OK) rc = next_operation(p->now, &p->got, &p->gets, err);
+    rc = next_event(p->then, plain, &p->want, &p->at, &p->wants, err);
+    if (rc == HD_OK) rc = next_event(p->now, plain, &p->got, &got, &p->gets, err);
     if (rc != HD_OK) return rc;
     *differs = p->wants != p->gets || (p->wants && !same_event(p, r->rebuilt));
   } while (p->wants && !*differs);
@@ -109,13 +111,13 @@ static int describe_difference(const struct hd_replay *r, const struct hd_rerun 
                                struct hd_comparison *out, struct hd_err *err) {
   struct pairs p;
   bool differs;
-  int rc = first_difference(r, run, true, &p, &differs, err);
+  int rc = first_difference(r, run, true, false, &p, &differs, err);
   if (rc == HD_OK) {
     out->event = p.at;
+    out->beyond = !p.wants;
     out->cause = likely_cause(r, &p);
     if (p.wants) hd_tr_describe(&out->want, p.then->tables, &p.want);
     if (p.gets) hd_tr_describe(&out->got, p.now->tables, &p.got);
-    if (!p.wants) hd_str_add(&out->want, "the end");
     if (!p.gets) hd_str_add(&out->got, "the end");
   }
   close_pairs(&p);
@@ -142,8 +144,14 @@ int hd_replay_compare(const struct hd_replay *r, const struct hd_rerun *run, str
   hd_str_init(&out->why);
   hd_str_init(&out->want);
   hd_str_init(&out->got);
-  int rc = first_difference(r, run, false, &p, &differs, err);
+  int rc = first_difference(r, run, false, true, &p, &differs, err);
   close_pairs(&p);
+  out->whole = rc == HD_OK && !differs;
+  /* Which other accesses are recorded depends on which memory is known to be shared: only operations must be the same. */
+  if (rc == HD_OK && differs) {
+    rc = first_difference(r, run, false, false, &p, &differs, err);
+    close_pairs(&p);
+  }
   if (rc == HD_OK) rc = check_start(r, run, err);
   if (rc != HD_OK) return rc;
   out->same = hd_rerun_same(run, &r->stored.schedule, &out->why);

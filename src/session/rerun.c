@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STORY_EVENTS (1u << 20) /* of a run that has a story */
+#define STORY_EVENTS (1u << 22) /* of a run that has a story */
+#define TICK 20                 /* milliseconds between looks at the clock, where there is a limit */
 
 /* With detail the runtime makes one record per leaking place; they are reported as one finding. */
 static void add_leak(struct hd_finding_rec *to, const struct hd_control *c, size_t index) {
@@ -88,6 +89,7 @@ static void take_result(struct hd_rerun *out, const struct hd_command *cmd, cons
 void hd_control_schedule(const struct hd_control *c, const struct hd_schedule *s) {
   if (s->nsteps) memcpy(hd_control_area(c, HD_SHM_PATH), s->step, s->nsteps * sizeof *s->step);
   if (s->nvisible) memcpy(hd_control_area(c, HD_SHM_VISIBLE), s->visible, s->nvisible * sizeof *s->visible);
+  hd_inputs_put(&s->inputs, c);
 }
 
 int hd_rerun_schedule(const struct hd_command *cmd, const struct hd_schedule *s, const struct hd_input *in,
@@ -95,38 +97,67 @@ int hd_rerun_schedule(const struct hd_command *cmd, const struct hd_schedule *s,
                       struct hd_err *err) {
   struct hd_config config;
   hd_schedule_config(s, &config);
-  int rc = hd_rerun_config(cmd, s, &config, in, how, kept, hang_timeout, out, err);
+  int rc = hd_rerun_config(cmd, s, &config, in, how, kept, hang_timeout, 0, out, err);
   if (rc != HD_OK || out->found || s->kind != HD_KIND_DATA_RACE || !config.plain) return rc;
   /* Recording plain accesses changes the history of each, so another pair may be reported as the race than in the
    * search. Run it as the search did. */
   hd_rerun_fini(out);
   if (kept) hd_str_clear(kept);
   config.plain = 0;
-  return hd_rerun_config(cmd, s, &config, in, how, kept, hang_timeout, out, err);
+  return hd_rerun_config(cmd, s, &config, in, how, kept, hang_timeout, 0, out, err);
 }
 
-int hd_rerun_config(const struct hd_command *cmd, const struct hd_schedule *s, const struct hd_config *config,
-                    const struct hd_input *in, enum hd_output how, struct hd_str *kept, double hang_timeout,
-                    struct hd_rerun *out, struct hd_err *err) {
+/* Before the process starts: `s`, or what `prepare` does, is put into its memory. `seconds` 0: no limit. */
+struct before {
+  const struct hd_schedule *s;
+  hd_prepare *prepare;
+  void *arg;
+  double seconds;
+};
+
+static int execute(const struct hd_command *cmd, const struct before *b, const struct hd_config *config,
+                   const struct hd_input *in, enum hd_output how, struct hd_str *kept, double hang_timeout,
+                   struct hd_rerun *out, struct hd_err *err) {
+  static const struct hd_schedule none;
   *out = (struct hd_rerun){.control = {.fd = -1, .search_fd = -1}};
   struct hd_control *c = &out->control;
   int rc = hd_control_init(c, config, NULL, err);
   if (rc != HD_OK) return rc;
-  hd_control_schedule(c, s);
+  if (b->s)
+    hd_control_schedule(c, b->s);
+  else
+    b->prepare(b->arg, c);
   struct hd_streams streams;
   rc = hd_streams_open(&streams, in, how, kept, err);
   if (rc == HD_OK) {
     struct hd_watch watch = {.hang_timeout = hang_timeout,
                              .step_timeout = HD_STEP_TIMEOUT * hang_timeout,
-                             .interrupts = hd_interrupts()};
+                             .deadline = b->seconds > 0 ? hd_now() + b->seconds : 0,
+                             .abrupt = true,
+                             .interrupts = hd_interrupts(),
+                             .tick_ms = b->seconds > 0 ? TICK : 0};
     rc = hd_supervise(cmd, c, &streams, &watch, &out->outcome, err);
     hd_streams_close(&streams);
   }
   if (rc == HD_OK)
-    take_result(out, cmd, s);
+    take_result(out, cmd, b->s ? b->s : &none);
   else
     hd_rerun_fini(out);
   return rc;
+}
+
+int hd_rerun_config(const struct hd_command *cmd, const struct hd_schedule *s, const struct hd_config *config,
+                    const struct hd_input *in, enum hd_output how, struct hd_str *kept, double hang_timeout,
+                    double seconds, struct hd_rerun *out, struct hd_err *err) {
+  struct before b = {.s = s, .seconds = seconds};
+  return execute(cmd, &b, config, in, how, kept, hang_timeout, out, err);
+}
+
+int hd_rerun_prepared(const struct hd_command *cmd, const struct hd_config *config, hd_prepare *prepare,
+                      void *arg, const struct hd_input *in, double hang_timeout, double seconds,
+                      struct hd_rerun *out, struct hd_err *err) {
+  struct before b = {.prepare = prepare, .arg = arg, .seconds = seconds};
+  return execute(cmd, &b, config, in, HD_OUTPUT_NULL, NULL, hang_timeout, out, err);
 }
 
 void hd_rerun_fini(struct hd_rerun *r) {
@@ -177,10 +208,23 @@ bool hd_rerun_same(const struct hd_rerun *r, const struct hd_schedule *s, struct
 
 /* ---- the finding, the story, the trace ---- */
 
+struct hd_symbolizer *hd_rerun_symbolizer(const struct hd_rerun *r, const struct hd_command *cmd) {
+  struct hd_symbolizer *s = hd_symbolizer_new(r->module, r->nmodules, cmd->program.path, cmd->cwd);
+  if (r->control.ctl) {
+    hd_symbolizer_frames(s, hd_control_area(&r->control, HD_SHM_FRAMES));
+    hd_symbolizer_blocks(s, hd_control_area(&r->control, HD_SHM_BLOCKS));
+  }
+  return s;
+}
+
 struct hd_finding *hd_rerun_finding(const struct hd_rerun *r, const struct hd_command *cmd,
                                     struct hd_symbolizer **sym) {
-  struct hd_symbolizer *own = hd_symbolizer_new(r->module, r->nmodules, cmd->program.path, cmd->cwd);
+  struct hd_symbolizer *own = hd_rerun_symbolizer(r, cmd);
   struct hd_finding *f = hd_finding_new(r->capture.rec, own);
+  struct hd_inputs inputs;
+  hd_inputs_take(&inputs, &r->control);
+  hd_inputs_show(f, &inputs, r->capture.rec);
+  hd_inputs_fini(&inputs);
   if (sym)
     *sym = own;
   else
@@ -192,7 +236,7 @@ struct hd_story *hd_rerun_story(const struct hd_rerun *r, const struct hd_findin
                                 struct hd_symbolizer *sym) {
   if (r->nevents > STORY_EVENTS) return NULL;
   struct hd_recording recording = {
-      r->event, r->nevents, r->calls, r->ncalls, r->capture.rec->thread, r->capture.rec->nthreads};
+      r->event, r->nevents, r->calls, r->ncalls, r->capture.rec->thread, r->capture.rec->nthreads, r->kept};
   return hd_story_new(&recording, f, sym);
 }
 
@@ -211,8 +255,7 @@ static char *name(void *arg, uint64_t addr) { return hd_symbolize_object(arg, ad
 
 struct hd_tr_source *hd_rerun_trace(const struct hd_rerun *r, const struct hd_command *cmd, bool names,
                                     bool all) {
-  struct hd_symbolizer *sym =
-      names ? hd_symbolizer_new(r->module, r->nmodules, cmd->program.path, cmd->cwd) : NULL;
+  struct hd_symbolizer *sym = names ? hd_rerun_symbolizer(r, cmd) : NULL;
   struct hd_str command;
   hd_str_init(&command);
   for (char **w = cmd->argv; *w; w++) {

@@ -30,13 +30,20 @@ struct hd_rerun {
 int hd_rerun_schedule(const struct hd_command *cmd, const struct hd_schedule *s, const struct hd_input *in,
                       enum hd_output how, struct hd_str *kept, double hang_timeout, struct hd_rerun *out,
                       struct hd_err *err);
-/* The same with another configuration than that of the schedule. */
+/* The same with another configuration than that of the schedule. It may take so many seconds; 0: no limit. */
 int hd_rerun_config(const struct hd_command *cmd, const struct hd_schedule *s, const struct hd_config *config,
                     const struct hd_input *in, enum hd_output how, struct hd_str *kept, double hang_timeout,
-                    struct hd_rerun *out, struct hd_err *err);
+                    double seconds, struct hd_rerun *out, struct hd_err *err);
+/* The same, without a schedule: `prepare` writes to the process's memory what it needs before it starts. */
+typedef void hd_prepare(void *arg, struct hd_control *c);
+int hd_rerun_prepared(const struct hd_command *cmd, const struct hd_config *config, hd_prepare *prepare,
+                      void *arg, const struct hd_input *in, double hang_timeout, double seconds,
+                      struct hd_rerun *out, struct hd_err *err);
 void hd_rerun_fini(struct hd_rerun *r);
 /* Whether it gave the finding of the schedule; if not, `why` describes the actual result. */
 bool hd_rerun_same(const struct hd_rerun *r, const struct hd_schedule *s, struct hd_str *why);
+/* The names of its program, and of the local variables at the time of its finding. */
+struct hd_symbolizer *hd_rerun_symbolizer(const struct hd_rerun *r, const struct hd_command *cmd);
 /* Its finding as a value, with the names of the program. pre: r->found. The caller frees both; `sym` may be NULL. */
 struct hd_finding *hd_rerun_finding(const struct hd_rerun *r, const struct hd_command *cmd,
                                     struct hd_symbolizer **sym);
@@ -105,7 +112,9 @@ struct hd_comparison {
   enum hd_replay_result result;
   bool same;          /* it gave the finding */
   struct hd_str why;  /* the actual result, if not */
+  bool whole;         /* all events of the trace were the same, not only the operations of the schedule */
   uint64_t event;     /* number of the first event that differs; 0: none */
+  bool beyond;        /* the replay went on where the stored trace ends: `event` is one more than it has */
   struct hd_str want; /* that event as stored ... */
   struct hd_str got;  /* ... and now */
   const char *cause;  /* the likely cause */

@@ -7,7 +7,8 @@
  *
  * Layout: struct head; then one zstd stream (with checksum) of: number of known findings, for each its key, length
  * and text of its identity; length and bytes of the search; what each worker has exercised, as its number plus 1 and
- * its table, then 0. Addresses in the tables are those of the process: another layout drops them. */
+ * its table, then 0; how many spans of numbers are left (explore/spans.c), and these. Addresses in the tables are those of the
+ * process: another layout drops them. */
 #include "session/session_int.h"
 
 #include "explore/explore.h"
@@ -30,7 +31,7 @@
 #define PATIENCE 1.0 /* seconds to wait for an execution to end; if it does not, another time */
 #define CHUNK (1u << 20)
 
-static const char magic[8] = "HDSAVE2";
+static const char magic[8] = "HDSAVE3";
 
 struct head {
   char magic[8];
@@ -59,6 +60,10 @@ static uint64_t command_hash(const struct hd_session *s) {
   uint64_t h = 0;
   for (char **w = s->command.argv + 1; *w; w++) h = XXH64(*w, strlen(*w) + 1, h + 1);
   return h;
+}
+
+uint64_t hd_session_identity(const struct hd_session *s) {
+  return command_hash(s) * 31 + s->command.program.hash + s->command.program.size;
 }
 
 static uint64_t input_hash(const struct hd_session *s) {
@@ -220,11 +225,20 @@ static void fill_head(const struct hd_session *s, struct head *h) {
   h->check = head_check(h);
 }
 
-/* The parts of a cluster; of a search of this machine, none. */
+/* The parts of a cluster, or the numbers that its other machines have left; of a search of this machine, none. */
 struct parts {
   const struct hd_saved_part *part;
   uint32_t ranks;
+  const struct hd_span *span;
+  uint64_t nspans;
 };
+
+static void put_spans(struct writer *w, const struct hd_shared *sh, const struct parts *parts) {
+  uint64_t own = least(sh->nspans, HD_SPANS);
+  put_number(w, own + parts->nspans);
+  put(w, sh->span, own * sizeof *sh->span, ZSTD_e_continue);
+  put(w, parts->span, parts->nspans * sizeof *parts->span, ZSTD_e_continue);
+}
 
 static int put_merged(struct hd_session *s, const struct parts *p, struct hd_writer *out) {
   struct hd_layout layout = hd__layout_of(&s->worker[0].control);
@@ -254,6 +268,7 @@ static int write_save(struct hd_session *s, const struct parts *parts, int fd) {
   put_number(&w, search.n);
   put(&w, search.data, search.n, ZSTD_e_continue);
   put_covers(&w, s->worker[0].control.shared);
+  put_spans(&w, s->worker[0].control.shared, parts);
   put(&w, NULL, 0, ZSTD_e_end);
   if (!w.failed && fsync(fd)) w.failed = errno;
   ZSTD_freeCStream(w.z);
@@ -291,7 +306,14 @@ static int save_now(struct hd_session *s, struct hd_err *err) {
 
 int hd__save_merged(struct hd_session *s, const char *path, const struct hd_saved_part *part, uint32_t ranks,
                     struct hd_err *err) {
-  return save_to(s, path, &(struct parts){part, ranks}, err);
+  return save_to(s, path, &(struct parts){.part = part, .ranks = ranks}, err);
+}
+
+int hd__save_spans(struct hd_session *s, const char *path, const struct hd_span *span, uint64_t n,
+                   struct hd_err *err) {
+  if (n + s->worker[0].control.shared->nspans > HD_SPANS)
+    return hd_fail(err, HD_EENV, "--save %s: too many ranks have samples under way", path);
+  return save_to(s, path, &(struct parts){.span = span, .nspans = n}, err);
 }
 
 int hd__save_tick(struct hd_session *s, struct hd_err *err) {
@@ -374,6 +396,16 @@ static bool get_covers(struct reader *r, const struct hd_control *c) {
         !get(r, t->pair, t->npairs * sizeof *t->pair))
       return false;
   }
+  return true;
+}
+
+static bool get_spans(struct reader *r, const struct hd_control *c) {
+  struct hd_shared *sh = c->shared;
+  uint64_t n;
+  if (!get(r, &n, sizeof n) || n > HD_SPANS || !get(r, sh->span, n * sizeof *sh->span)) return false;
+  sh->nspans = n;
+  for (uint64_t i = 0; i < n; i++)
+    if (sh->span[i].next >= sh->span[i].end) return false;
   ZSTD_outBuffer none = {NULL, 0, 0};
   return r->left == 0 || ZSTD_decompressStream(r->z, &none, &r->in) == 0;
 }
@@ -405,15 +437,27 @@ static int check_program(const struct hd_session *s, const char *path, const str
   return HD_OK;
 }
 
-int hd_settings_read(const char *path, struct hd_config *out, struct hd_err *err) {
-  struct head h = {0};
+static int read_head(const char *path, struct head *h, struct hd_err *err) {
+  *h = (struct head){0};
   int fd = open(path, O_RDONLY | O_CLOEXEC);
-  ssize_t n = fd < 0 ? -1 : read(fd, &h, sizeof h);
+  ssize_t n = fd < 0 ? -1 : read(fd, h, sizeof *h);
   int saved = errno;
   if (fd >= 0) close(fd);
   if (n < 0) return hd_fail(err, HD_EUSAGE, "--resume %s: %s", path, strerror(saved));
-  int rc = check_form(path, &h, (size_t)n, err);
+  return check_form(path, h, (size_t)n, err);
+}
+
+int hd_settings_read(const char *path, struct hd_config *out, struct hd_err *err) {
+  struct head h;
+  int rc = read_head(path, &h, err);
   if (rc == HD_OK) *out = h.config;
+  return rc;
+}
+
+int hd_saved_findings(const char *path, uint64_t *n, struct hd_err *err) {
+  struct head h;
+  int rc = read_head(path, &h, err);
+  if (rc == HD_OK) *n = h.reported;
   return rc;
 }
 
@@ -466,7 +510,8 @@ int hd__resume(struct hd_session *s, const char *path, struct hd_err *err) {
     r.z = ZSTD_createDStream();
     HD_BUG_ON(!r.z);
     r.in = (ZSTD_inBuffer){r.data + sizeof h, len - sizeof h, 0};
-    if (get_known(&r, s) && get_search(&r, &s->worker[0].control) && get_covers(&r, &s->worker[0].control))
+    if (get_known(&r, s) && get_search(&r, &s->worker[0].control) && get_covers(&r, &s->worker[0].control) &&
+        get_spans(&r, &s->worker[0].control))
       carry(s, &h);
     else
       rc = hd_fail(err, HD_EUSAGE, "--resume %s: the file is damaged", path);

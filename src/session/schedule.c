@@ -111,9 +111,12 @@ void hd_schedule_format(struct hd_str *out, const struct hd_schedule *s) {
   add_kinds(out, s->ignore);
   hd_str_addf(out, "\nkind %s\nkey %016llx\npartial %d\n", hd_kind_name[s->kind], (unsigned long long)s->key,
               s->partial);
+  if (s->closed) hd_str_add(out, "closed 1\n");
   add_visible(out, s);
   add_numbers(out, &s->numbers);
   add_aims(out, &s->aims);
+  if (s->symbolic) hd_str_addf(out, "symbolic %u\n", s->symbolic);
+  hd_inputs_format(out, &s->inputs);
   add_steps(out, s);
 }
 
@@ -219,7 +222,11 @@ static int read_header(struct hd_schedule *s, struct reader *r) {
   if (!(v = field(r, "kind"))) return HD_EUSAGE;
   if (!hd_kind_by_name(v, strlen(v), &s->kind)) return refuse(r, "a kind of finding");
   if (number_field(r, "key", 16, UINT64_MAX, &s->key)) return HD_EUSAGE;
-  return flag_field(r, "partial", &s->partial);
+  if (flag_field(r, "partial", &s->partial)) return HD_EUSAGE;
+  if (!r->next || strncmp(r->next, "closed ", 7) != 0)
+    return HD_OK; /* the line is there only with --closed */
+  if (flag_field(r, "closed", &s->closed)) return HD_EUSAGE;
+  return s->closed ? HD_OK : refuse(r, "\"closed 1\", or no such line");
 }
 
 static int read_visible(struct hd_schedule *s, struct reader *r) {
@@ -293,6 +300,25 @@ static int read_aims(struct hd_schedule *s, struct reader *r) {
   return a->n ? HD_OK : refuse(r, what);
 }
 
+/* What was followed: code that follows inputs has other addresses than the same code that does not. */
+static int read_symbolic(struct hd_schedule *s, struct reader *r) {
+  uint64_t mode;
+  if (!r->next || strncmp(r->next, "symbolic ", 9) != 0) return HD_OK;
+  if (number_field(r, "symbolic", 10, HD_SYMBOLIC_FOLLOWED, &mode)) return HD_EUSAGE;
+  if (!mode || mode & ~(uint64_t)HD_SYMBOLIC_FOLLOWED) return refuse(r, "\"symbolic 2\" or \"symbolic 10\"");
+  s->symbolic = (uint32_t)mode;
+  return HD_OK;
+}
+
+static int read_inputs(struct hd_schedule *s, struct reader *r) {
+  while (r->next && strncmp(r->next, "input ", 6) == 0) {
+    char *line = field(r, "input");
+    if (!line) return HD_EUSAGE;
+    if (!hd_inputs_parse(&s->inputs, line)) return refuse(r, "\"input THREAD INDEX FLAGS LO HI BYTES NAME\"");
+  }
+  return HD_OK;
+}
+
 /* One word of the steps: a decision, or one and how often it is repeated: T*N. */
 static bool read_step(char *word, size_t room, struct hd_decision *d, size_t *times) {
   char *star = strchr(word, '*');
@@ -345,6 +371,8 @@ int hd_schedule_parse(struct hd_schedule *s, char *text, size_t len, const char 
   if (rc == HD_OK) rc = read_visible(s, &r);
   if (rc == HD_OK) rc = read_numbers(s, &r);
   if (rc == HD_OK) rc = read_aims(s, &r);
+  if (rc == HD_OK) rc = read_symbolic(s, &r);
+  if (rc == HD_OK) rc = read_inputs(s, &r);
   if (rc == HD_OK) rc = read_steps(s, &r);
   if (rc == HD_OK) rc = last_line(&r);
   if (rc != HD_OK) hd_schedule_fini(s);
@@ -354,6 +382,7 @@ int hd_schedule_parse(struct hd_schedule *s, char *text, size_t len, const char 
 void hd_schedule_fini(struct hd_schedule *s) {
   free(s->step);
   free(s->visible);
+  hd_inputs_fini(&s->inputs);
   *s = (struct hd_schedule){0};
 }
 
@@ -376,6 +405,7 @@ void hd_schedule_config(const struct hd_schedule *s, struct hd_config *c) {
       .detail = 1,
       .spurious = s->spurious,
       .timeouts_any = s->timeouts_any,
+      .closed = s->closed,
       .leaks = s->leaks,
       .thread_leaks = s->thread_leaks,
       .exit_status = (uint32_t)s->exit_status,
@@ -383,6 +413,7 @@ void hd_schedule_config(const struct hd_schedule *s, struct hd_config *c) {
       .visible = s->nvisible,
       .numbers = s->numbers,
       .aims = s->aims,
+      .symbolic = s->symbolic | (s->inputs.n || s->symbolic ? HD_SYMBOLIC_INPUTS : 0),
       .callers = s->callers,
       .plain = PLAIN_MAX,
   };

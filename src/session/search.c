@@ -57,6 +57,7 @@ static void add_status(struct hd_status *sum, const struct hd_status *st, uint64
   if (!counts) return;
   sum->executions += st->executions;
   sum->blocked += st->blocked;
+  sum->pruned += st->pruned;
   sum->symmetric += st->symmetric;
   for (unsigned i = 0; i < HD_SET_WORDS; i++) sum->alike.w[i] |= st->alike.w[i];
   sum->infeasible += st->infeasible;
@@ -66,8 +67,13 @@ static void add_status(struct hd_status *sum, const struct hd_status *st, uint64
   sum->state_sum += st->state_sum;
 }
 
+void hd__session_past(struct hd_session *s) {
+  uint64_t epoch = s->worker[0].control.shared->epoch;
+  for (unsigned i = 0; i < s->nworkers; i++) add_status(&s->past, &s->worker[i].control.good, epoch, false);
+}
+
 struct hd_status hd__session_total(const struct hd_session *s) {
-  struct hd_status sum = {0};
+  struct hd_status sum = s->past;
   uint64_t epoch = s->worker[0].control.shared->epoch;
   bool by_states = s->worker[0].control.shared->by_states;
   add_status(&sum, &s->carried, epoch, by_states);
@@ -95,15 +101,18 @@ bool hd__session_complete(const struct hd_session *s) {
 #define SIGMAS 3
 
 /* The number of executions of a complete search, as random descents of its tree say. Their weights may be distributed very
- * unevenly: as long as one sample makes up half of their sum, they say nothing. */
+ * unevenly: as long as one sample makes up half of their sum, or when the search has found more classes than they allow
+ * for, they say nothing. */
 static struct hd_size estimate(const struct hd_session *s) {
-  struct hd_estimate e = s->worker[0].control.shared->estimate;
+  const struct hd_shared *shared = s->worker[0].control.shared;
+  struct hd_estimate e = shared->estimate;
+  double known = fmax(shared->at_least, (double)s->news.classes);
   double n = (double)e.samples, mean = e.sum / n;
   if (s->config.search.bound_kind || e.samples < FEWEST || !(mean > 0) || !isfinite(e.squares))
     return (struct hd_size){0};
   double variance = e.squares / n - mean * mean;
   double error = SIGMAS * sqrt(variance > 0 ? variance / (n - 1) : 0) / mean;
-  if (e.largest > e.sum / 2) return (struct hd_size){0};
+  if (e.largest > e.sum / 2 || mean * (1 + error) < known) return (struct hd_size){0};
   return (struct hd_size){mean, error > 0.01 ? error : 0.01, e.samples};
 }
 
@@ -141,6 +150,7 @@ static void fill_schedule(const struct hd_worker *w, const struct hd_capture *c,
       .restart = w->control.good.restart == HD_RESTART_FORK ? HD_RESTART_FORK : HD_RESTART_MEMORY,
       .spurious = config->spurious,
       .timeouts_any = config->timeouts_any,
+      .closed = config->closed,
       .leaks = config->leaks,
       .thread_leaks = config->thread_leaks,
       .exit_status = config->exit_status,
@@ -152,7 +162,9 @@ static void fill_schedule(const struct hd_worker *w, const struct hd_capture *c,
       .nvisible = c->nvisible,
       .numbers = c->numbers,
       .aims = config->aims,
+      .symbolic = config->symbolic & HD_SYMBOLIC_FOLLOWED,
   };
+  if (config->symbolic) hd_inputs_take(&out->inputs, &w->control);
   memcpy(out->strategy, config->strategy, sizeof out->strategy);
 }
 
@@ -195,15 +207,18 @@ static struct hd_finding *make_finding(struct hd_session *s, const struct hd_wor
   const struct hd_ctl *ctl = w->control.ctl;
   size_t n = hd_control_sane(&w->control) ? ctl->status.nmodules : 0;
   struct hd_symbolizer *sym =
-      use_rerun ? hd_symbolizer_new(r->module, r->nmodules, s->command.program.path, s->command.cwd)
+      use_rerun ? hd_rerun_symbolizer(r, &s->command)
                 : hd_symbolizer_new(ctl->module, n, s->command.program.path, s->command.cwd);
   struct hd_finding *f = hd_finding_new(use_rerun ? r->capture.rec : c->rec, sym);
   hd_symbolizer_free(sym);
   f->execution = c->rec->execution;
+  struct hd_status total = hd__session_total(s);
+  f->executions = total.executions + s->deaths;
   f->events = c->rec->events;
   f->seed = c->rec->seed;
   f->key = c->rec->key;
   f->steps = c->nsteps;
+  hd_inputs_show(f, &schedule->inputs, c->rec);
   const char *part = phase_of(w, c->rec);
   if (c->rec->phase == HD_PHASE_PREDICTED) part = HD_WANTED_NAME;
   snprintf(f->strategy, sizeof f->strategy, "%s", part ? part : s->config.search.strategy);
@@ -220,6 +235,7 @@ static void explain(struct hd_session *s, const struct hd_schedule *schedule, st
   struct hd_err err;
   double left = s->config.explain - s->explained;
   if (s->config.search.all) left /= 2;
+  if (hd_time_left() < left) left = hd_time_left();
   if (left < MIN_EXPLAIN || !(*f)->replays || hd_interrupts() > 0) return;
   double began = hd_now();
   if (s->events.progress)
@@ -283,7 +299,7 @@ static void add_finding(struct hd_session *s, const struct hd_worker *w, const s
 }
 
 /* Runs the schedule of a finding until it comes out again, at most TRIES times: a hang or a death may be a matter of the
- * machine, anything else of a program that is not deterministic. */
+ * machine, anything else of a program that is not deterministic. Not when the time is over. */
 #define TRIES 3
 static int prove(struct hd_session *s, const struct hd_schedule *schedule, struct hd_str *output,
                  struct hd_rerun *r, bool *same, struct hd_err *err) {
@@ -298,9 +314,16 @@ static int prove(struct hd_session *s, const struct hd_schedule *schedule, struc
     rc = hd_rerun_schedule(&s->command, schedule, &s->input, HD_OUTPUT_KEEP, output, s->config.hang_timeout,
                            r, err);
     *same = rc == HD_OK && hd_rerun_same(r, schedule, &why);
+    if (rc == HD_OK && r->outcome.end == HD_PROCESS_STOPPED) break;
   }
   hd_str_fini(&why);
   return rc;
+}
+
+/* There was no time to confirm the finding. */
+static void unconfirmed(struct hd_session *s, const struct hd_capture *c) {
+  const struct hd_site *at = c->rec->nsites ? &c->rec->site[0] : NULL;
+  hd_inexact_note(s->carried.inexact, HD_INEXACT_UNCONFIRMED, at && at->npc ? at->pc[0] : 0);
 }
 
 /* Confirms a finding; adds it if it is new and not suppressed. `sure`: it has come out several times. Returns false when
@@ -308,6 +331,10 @@ static int prove(struct hd_session *s, const struct hd_schedule *schedule, struc
 static bool handle(struct hd_session *s, const struct hd_worker *w, const struct hd_capture *c, bool sure) {
   struct hd_err err;
   if (s->failed || (s->finding.n > 0 && !s->config.search.all) || known_key(s, c->rec->key)) return true;
+  if (hd_time_left() <= 0) {
+    unconfirmed(s, c);
+    return true;
+  }
   struct hd_schedule schedule;
   fill_schedule(w, c, &schedule);
   struct hd_str output;
@@ -316,16 +343,21 @@ static bool handle(struct hd_session *s, const struct hd_worker *w, const struct
   bool same;
   int rc = prove(s, &schedule, &output, &r, &same, &err);
   if (rc != HD_OK) {
+    hd_inputs_fini(&schedule.inputs);
     hd_str_fini(&output);
     fail(s, &err);
     return true;
   }
-  if (!sure && !same) {
+  bool stopped = !same && r.outcome.end == HD_PROCESS_STOPPED;
+  if (!same && (!sure || stopped)) {
+    if (stopped) unconfirmed(s, c);
+    hd_inputs_fini(&schedule.inputs);
     hd_rerun_fini(&r);
     hd_str_fini(&output);
-    return false;
+    return stopped;
   }
   if (s->events.relay) {
+    hd_inputs_fini(&schedule.inputs);
     hd_vec_push(&s->key, c->rec->key);
     s->events.relay(s->events.cluster, c);
     hd_rerun_fini(&r);
@@ -337,11 +369,13 @@ static bool handle(struct hd_session *s, const struct hd_worker *w, const struct
   bool hidden = fresh && (hd_suppressed(s->suppressions, f) ||
                           (s->config.wants && !s->config.wants(s->config.wants_arg, f)));
   s->suppressed += hidden;
+  hd_finding_said(f, output.s ? output.s : "", output.n);
   struct hd_record record = {NULL, &schedule, &r, &s->command, &s->input, &output, NULL};
   if (fresh && !hidden)
     add_finding(s, w, c->rec, f, &record);
   else
     hd_finding_free(f);
+  hd_inputs_fini(&schedule.inputs);
   hd_rerun_fini(&r);
   hd_str_fini(&output);
   return true;
@@ -430,6 +464,7 @@ static void summarise_request(const struct hd_session *s, struct hd_summary *sum
   uint32_t bounds_done = s->worker[0].control.shared->bounds_done;
   sum->bound_done = c->bound_kind && bounds_done > 0;
   sum->bound = c->bound;
+  sum->property = c->property;
   if (c->bound_iterate) sum->bound = bounds_done ? bounds_done - 1 : 0;
   sum->asked = c->max_executions;
   sum->time_limit = s->config.time;
@@ -447,6 +482,7 @@ static void summarise_request(const struct hd_session *s, struct hd_summary *sum
 static void summarise_counters(const struct hd_status *st, struct hd_summary *sum) {
   sum->executions = st->executions;
   sum->blocked = st->blocked;
+  sum->pruned = st->pruned;
   sum->symmetric = sum->uses_symmetry ? st->symmetric : 0; /* else the claim is another part's */
   sum->alike = st->alike;
   sum->infeasible = st->infeasible;
@@ -486,16 +522,18 @@ void hd__session_conclude(struct hd_session *s, enum hd_stop stop) {
     sum->error = s->error.s;
   }
   sum->executions += s->deaths;
+  sum->input_classes = s->classes;
   sum->processes = s->processes;
   sum->ranks = s->ranks;
   sum->suppressed = s->suppressed;
+  hd_baseline_counts(s->suppressions, &sum->known, &sum->again);
   sum->seconds = hd_now() - s->started + s->carried_seconds - (s->config.search.all ? 0 : s->explained);
   sum->findings = s->finding.v;
   sum->nfindings = s->finding.n;
   sum->before = s->reported_before;
   sum->at_least = s->worker[0].control.shared->at_least;
-  sum->estimate = estimate(s);
   hd__session_news(s, true);
+  sum->estimate = estimate(s);
   sum->last_class = s->news.class;
   sum->last_pair = s->news.pair;
   sum->class_count = hd__session_classes(s, st, &sum->classes_known);

@@ -1,11 +1,16 @@
 /* session.c: the life cycle of a search: checks, the search itself, its result. Runs in the supervisor. */
 #include "session/session_int.h"
 
+#include "explore/explore.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #define RECORD_TREE "HEDDLE_RECORD_TREE" /* of a search by one worker: the file */
 #define MAX_BRANCHINGS (1ull << 28)
+#define GRACE \
+  2.0 /* seconds for the execution under way and for confirming what was found, when the time is over, */
+#define GRACE_PART 0.1 /* and this part of the time */
 
 /* ---- configuration ---- */
 
@@ -45,6 +50,7 @@ static const struct range setting[HD_SETTING_COUNT] = {
     [HD_SETTING_RESTART] = FIELD(restart),
     [HD_SETTING_SPURIOUS] = FIELD(spurious),
     [HD_SETTING_TIMEOUTS] = FIELD(timeouts_any),
+    [HD_SETTING_CLOSED] = FIELD(closed),
     [HD_SETTING_CLASSES] = FIELD(classes),
     [HD_SETTING_SYMMETRY] = FIELD(symmetry),
     [HD_SETTING_LEAKS] = FIELD(leaks),
@@ -88,7 +94,9 @@ static int open_control(struct hd_session *s, struct hd_err *err) {
   s->nworkers = config.workers;
   int rc = hd_control_init(&s->worker[0].control, &config, NULL, err);
   if (rc == HD_OK) s->worker[0].control.shared->next_execution = s->config.executions_before;
+  if (rc == HD_OK) hd_spans_add(s->worker[0].control.shared, s->config.span);
   if (rc == HD_OK && getenv(RECORD_TREE)) s->worker[0].control.shared->branchings_max = MAX_BRANCHINGS;
+  if (rc == HD_OK && config.property) rc = hd__property_prepare(s, err);
   if (rc == HD_OK && s->config.prepare) s->config.prepare(s->config.prepare_arg, &s->worker[0].control);
   return rc;
 }
@@ -101,19 +109,24 @@ int hd_session_new(struct hd_session **out, const struct hd_session_config *c,
   s->input.fd = -1;
   hd_str_init(&s->error);
   for (size_t i = 0; i < c->nknown; i++) hd_vec_push(&s->key, c->known[i]);
+  for (size_t i = 0; i < c->nidentities; i++) hd_vec_push(&s->identity, hd_strdup(c->identities[i]));
   int rc = c->attachment ? hd__attach_command(&s->command, c->attachment, c->argv, err)
                          : hd_command_init(&s->command, c->argv, c->preload, c->cwd, err);
   for (size_t i = 0; i < c->nsuppressions && rc == HD_OK; i++)
     rc = hd_suppressions_load(c->suppressions[i], &s->suppressions, err);
+  if (rc == HD_OK && c->baseline) rc = hd_baseline_load(c->baseline, &s->suppressions, err);
   if (rc == HD_OK) rc = open_store(s, err);
   if (rc == HD_OK && c->input)
     rc = hd_input_copy(&s->input, c->input, err);
   else if (rc == HD_OK && !c->attachment)
     rc = hd_input_init(&s->input, c->search.mode == HD_MODE_RUN, err);
   if (rc == HD_OK) rc = open_control(s, err);
+  double from = hd_now();
   if (rc == HD_OK) hd__session_mine(s);
+  s->prepared = hd_now() - from;
   if (rc == HD_OK && c->resume) rc = hd__resume(s, c->resume, err);
-  s->save = c->search.cluster ? NULL : c->save ? c->save : c->resume; /* a cluster saves by itself */
+  bool cluster = c->search.cluster || c->search.served; /* which saves by itself */
+  s->save = cluster ? NULL : c->save ? c->save : c->resume;
   return rc;
 }
 
@@ -127,11 +140,19 @@ static int write_tree(const struct hd_session *s, struct hd_err *err) {
                        sh->branchings * sizeof(struct hd_branching), err);
 }
 
+double hd_session_grace(double time) { return GRACE + GRACE_PART * time; }
+
 int hd_session_run(struct hd_session *s, struct hd_err *err) {
   enum hd_stop stop = HD_STOP_FINISHED;
   s->started = s->saved_at = hd_now();
-  s->deadline = s->config.time > 0 ? s->started + s->config.time : 0;
-  int rc = hd__crew_run(s, &stop, err);
+  s->deadline = s->config.time > 0 ? s->started + s->config.time - s->prepared : 0;
+  double outer = hd_time_begin(s->deadline > 0 ? s->deadline + hd_session_grace(s->config.time) : 0);
+  bool all_inputs = s->config.search.symbolic & HD_SYMBOLIC_CONDITIONS;
+  if (all_inputs) hd_control_symbolic(&s->worker[0].control)->args = s->config.symbolic_args;
+  int rc = s->config.bounded ? hd__bounded_run(s, &stop, err)
+           : all_inputs      ? hd__partition_run(s, &stop, err)
+                             : hd__crew_run(s, &stop, err);
+  hd_time_end(outer);
   if (s->events.over)
     s->events.over(s->events.cluster, s,
                    s->failed                    ? s->failure.text

@@ -44,14 +44,23 @@ struct hd_session_config {
   double explain;       /* total seconds for finding smaller schedules; 0: do not try */
   const char *const *suppressions; /* files */
   size_t nsuppressions;
+  const char *baseline;       /* a JSON result whose findings are known; NULL: none */
   const char *out;            /* the folder of findings; NULL: .heddle */
   const char *save;           /* where to save the search every few seconds, or NULL */
   const char *resume;         /* the saved search to continue, or NULL */
   uint64_t executions_before; /* numbers of executions that are other machines' */
+  struct hd_span span;        /* with search.served: those to begin with */
   bool coverage;              /* the summary must have the coverage; else only when a folder keeps it */
   const uint64_t *known;      /* keys of findings that were reported before */
   size_t nknown;
+  char *const *identities; /* of the same (hd_finding_identity) */
+  size_t nidentities;
   const struct hd_input *input; /* of the program; NULL: standard input, which is spooled */
+  uint32_t symbolic_args;       /* the last arguments are inputs: how many << 16 | their size */
+  bool bounded;                 /* inputs and schedules by bounded interference (bounded.c) ... */
+  unsigned interference;        /* ... with so many interferences at most */
+  bool until_covered;           /* ... or until every outcome of the branches that were executed is covered */
+  struct hd_str *covered;       /* gets what that covered, as text; NULL: nobody asks */
   /* Writes what the strategy needs to the shared memory of the first process, before anything runs; NULL: nothing. */
   void (*prepare)(void *arg, struct hd_control *control);
   void *prepare_arg;
@@ -77,6 +86,7 @@ enum hd_setting {
   HD_SETTING_RESTART,
   HD_SETTING_SPURIOUS,
   HD_SETTING_TIMEOUTS,
+  HD_SETTING_CLOSED,
   HD_SETTING_CLASSES,
   HD_SETTING_SYMMETRY,
   HD_SETTING_LEAKS,
@@ -91,6 +101,8 @@ uint64_t hd_settings_differ(const struct hd_config *a, const struct hd_config *b
 void hd_settings_copy(struct hd_config *to, const struct hd_config *from);
 /* Reads the settings of a saved search. A session that resumes it must have the same. */
 int hd_settings_read(const char *path, struct hd_config *out, struct hd_err *err);
+/* How many findings it had reported. */
+int hd_saved_findings(const char *path, uint64_t *n, struct hd_err *err);
 
 /* ---- running ---- */
 
@@ -133,6 +145,8 @@ int hd_session_new(struct hd_session **out, const struct hd_session_config *c,
                    const struct hd_session_events *events, struct hd_err *err);
 /* Searches until the strategy, a limit, a finding or an interrupt ends it. */
 int hd_session_run(struct hd_session *s, struct hd_err *err);
+/* How many seconds it may take beyond the time that it is given. */
+double hd_session_grace(double time);
 /* pre: hd_session_run returned HD_OK. Valid until hd_session_free. */
 const struct hd_summary *hd_session_summary(const struct hd_session *s);
 /* HD_E* of the error that ended the search (summary->error), or HD_OK. */
@@ -157,7 +171,14 @@ struct hd_suppressions;
 int hd_suppressions_load(const char *path, struct hd_suppressions **out, struct hd_err *err);
 /* The same from a text, which it modifies; `path` is its name for messages. */
 int hd_suppressions_parse(char *text, const char *path, struct hd_suppressions **out, struct hd_err *err);
-bool hd_suppressed(const struct hd_suppressions *s, const struct hd_finding *f);
+/* The same for the findings in a JSON result of an earlier search: each is known, and is not reported again. */
+int hd_baseline_load(const char *path, struct hd_suppressions **out, struct hd_err *err);
+/* How many findings the baseline has, and how many of them were found again. */
+void hd_baseline_counts(const struct hd_suppressions *s, uint64_t *known, uint64_t *again);
+/* Remembers which of the known findings it is. */
+bool hd_suppressed(struct hd_suppressions *s, const struct hd_finding *f);
+/* The rule for a finding of this kind in this function, or else this file. NULL: it has neither. The caller frees. */
+char *hd_suppression(const char *kind, const char *function, const char *file);
 void hd_suppressions_free(struct hd_suppressions *s);
 
 #endif

@@ -4,6 +4,7 @@
 #define HD_SESSION_INT_H
 
 #include "session/names.h"
+#include "session/inputs.h"
 #include "session/rerun.h"
 #include "analysis/analysis.h"
 #include "session/session.h"
@@ -18,7 +19,7 @@ struct hd_worker {
   unsigned fruitless; /* consecutive processes that died without finishing an execution */
   uint64_t retried;   /* the execution that is repeated since its process was killed from outside ... */
   unsigned retries;   /* ... and how many times */
-  bool dropped;       /* a finding of its did not come out again */
+  bool dropped;       /* a finding of its did not come out again, though there was time */
 };
 
 #define HD_MAX_SAMPLES 256
@@ -45,6 +46,8 @@ struct hd_session {
   struct hd_process process[HD_MAX_WORKERS]; /* of each worker */
   unsigned nworkers;                         /* upper limit; the first runs alone until it is ready */
   struct hd_status carried;                  /* counters of the resumed search */
+  struct hd_status past;                     /* counters of earlier rounds (partition.c) ... */
+  uint64_t classes;                          /* ... and how many rounds there were */
   double carried_seconds;
   uint64_t reported_before;    /* findings that it had reported */
   struct hd_units *units;      /* units.c: the search as one of several; NULL: not in use */
@@ -62,6 +65,7 @@ struct hd_session {
   uint64_t phase_findings[HD_MAX_PHASES]; /* of those reported */
   unsigned processes;
   double started, deadline;
+  double prepared;  /* seconds spent before it started */
   double explained; /* seconds spent on smaller schedules */
   double shown_at;  /* when progress was last reported */
   struct {
@@ -84,6 +88,8 @@ struct hd_session {
 
 /* Counters of all workers together. */
 struct hd_status hd__session_total(const struct hd_session *s);
+/* Adds the counters of the workers to those of earlier rounds. */
+void hd__session_past(struct hd_session *s);
 /* Handles the findings that the worker's runtime has recorded since the last call. */
 void hd__session_harvest(struct hd_session *s, struct hd_worker *w);
 /* Its process died: adds a finding of the supervisor's own, unless the runtime recorded one for that execution. `sure`: it
@@ -102,6 +108,11 @@ void hd__session_conclude(struct hd_session *s, enum hd_stop stop);
 
 /* Records an execution for a strategy that uses roles of threads, and finds those. */
 void hd__session_mine(struct hd_session *s);
+
+/* ---- property.c ---- */
+
+/* Writes what a search for one property needs to its memory. */
+int hd__property_prepare(struct hd_session *s, struct hd_err *err);
 
 /* ---- samples.c ---- */
 
@@ -125,6 +136,9 @@ int hd__save_end(struct hd_session *s, struct hd_err *err);
 /* Restores the search from the file. pre: the first control is there, no process has been started. */
 int hd__resume(struct hd_session *s, const char *path, struct hd_err *err);
 
+/* Saves that of a sampler, with the numbers that other machines have left. */
+int hd__save_spans(struct hd_session *s, const char *path, const struct hd_span *span, uint64_t n,
+                   struct hd_err *err);
 /* Saves the search of a cluster. */
 int hd__save_merged(struct hd_session *s, const char *path, const struct hd_saved_part *part, uint32_t ranks,
                     struct hd_err *err);
@@ -138,6 +152,10 @@ int hd__writer_grow(struct hd_writer *w, size_t n);
 /* ---- units.c ---- */
 
 void hd__units_fini(struct hd_session *s);
+/* Does the job while no worker has the lock. HD_LATER: it cannot be had now. */
+int hd__units_locked(struct hd_session *s, int (*f)(struct hd_shared *sh, void *arg), void *arg);
+/* Whether all workers wait. */
+bool hd__session_waits(const struct hd_session *s);
 /* The parts of a cluster's search as one, in bytes. Returns 0 when they do not fit. */
 int hd__units_merge(struct hd_session *s, const struct hd_saved_part *part, uint32_t ranks,
                     struct hd_writer *out);
@@ -151,6 +169,16 @@ void hd__session_predict(struct hd_session *s);
 
 /* Runs processes until the search ends. */
 int hd__crew_run(struct hd_session *s, enum hd_stop *stop, struct hd_err *err);
+
+/* ---- bounded.c ---- */
+
+/* Searches inputs and schedules by bounded interference. */
+int hd__bounded_run(struct hd_session *s, enum hd_stop *stop, struct hd_err *err);
+
+/* ---- partition.c ---- */
+
+/* Searches for one class of inputs after the other. */
+int hd__partition_run(struct hd_session *s, enum hd_stop *stop, struct hd_err *err);
 
 /* ---- attach.c ---- */
 

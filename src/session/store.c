@@ -16,6 +16,15 @@
 
 /* ---- writing ---- */
 
+/* Creates the folders above `dir`; what cannot be created is noticed when `dir` is. */
+static void make_parents(const char *dir) {
+  for (const char *slash = dir; (slash = strchr(slash + 1, '/'));) {
+    char *parent = hd_strndup(dir, (size_t)(slash - dir));
+    mkdir(parent, 0777);
+    free(parent);
+  }
+}
+
 int hd_store_init(struct hd_store *s, const char *dir, struct hd_err *err) {
   s->dir = hd_strdup(dir ? dir : ".heddle");
   size_t len = strlen(s->dir);
@@ -29,7 +38,7 @@ int hd_store_init(struct hd_store *s, const char *dir, struct hd_err *err) {
       rc = hd_fail(err, HD_EENV, "cannot store findings in %s: %s; use --out DIR", s->dir, strerror(errno));
   } else if (errno != ENOENT) {
     rc = hd_fail(err, HD_EENV, "cannot store findings in %s: %s; use --out DIR", s->dir, strerror(errno));
-  } else if (mkdir(s->dir, 0777)) {
+  } else if (make_parents(s->dir), mkdir(s->dir, 0777)) {
     if (errno != EEXIST) /* another search has just created it */
       rc = hd_fail(err, HD_EENV, "cannot create %s for findings: %s; use --out DIR", s->dir, strerror(errno));
   } else {
@@ -138,7 +147,7 @@ static int write_smaller(const char *dir, const struct hd_reduction *r, const st
 static int write_texts(const char *dir, const struct hd_finding *f, struct hd_err *err) {
   struct hd_str b;
   hd_str_init(&b);
-  hd_text_finding(&b, f, false);
+  hd_text_finding(&b, f, HD_STYLE_PLAIN);
   int rc = write_part(dir, "finding.txt", b.s, b.n, err);
   hd_str_fini(&b);
   return rc == HD_OK ? write_json(dir, "finding.json", hd_json_finding(f), err) : rc;
@@ -198,6 +207,55 @@ static int make_folder(const struct hd_store *s, const char *tmp, struct hd_err 
   return hd_fail(err, HD_EENV, "cannot store a finding in %s: %s; use --out DIR", s->dir, strerror(errno));
 }
 
+static json_t *load_quietly(const char *dir, const char *name) {
+  char *path = hd_sprintf("%s/%s", dir, name);
+  json_t *root = json_load_file(path, 0, NULL);
+  free(path);
+  return root;
+}
+
+/* Whether the folder has this finding of this command; the program may have been rebuilt since. The places of findings of
+ * different functions that a test framework searches may be the same, those of the framework: their titles differ. */
+static bool is_same(const char *dir, const char *identity, const struct hd_record *r) {
+  const struct hd_command *c = r->command;
+  json_t *finding = load_quietly(dir, "finding.json"), *title = hd_json_text(r->finding->title);
+  const char *then = json_string_value(json_object_get(finding, "identity"));
+  bool same = then && strcmp(then, identity) == 0 && json_equal(json_object_get(finding, "title"), title);
+  json_decref(title);
+  json_decref(finding);
+  if (!same) return false;
+  json_t *command = load_quietly(dir, "command.json"), *argv = words_json(c->argv);
+  const char *program = json_string_value(json_object_get(command, "program"));
+  same =
+      program && strcmp(program, c->program.path) == 0 && json_equal(json_object_get(command, "argv"), argv);
+  json_decref(argv);
+  json_decref(command);
+  return same;
+}
+
+/* The number of the folder with the same finding; 0: there is none. */
+static unsigned number_of(const char *dir, const struct hd_record *r) {
+  size_t n;
+  unsigned *all = hd_store_list(dir, &n), found = 0;
+  char *identity = hd_finding_identity(r->finding);
+  for (size_t i = n; i-- > 0 && !found;) {
+    char *folder = hd_sprintf("%s/%u", dir, all[i]);
+    if (is_same(folder, identity, r)) found = all[i];
+    free(folder);
+  }
+  free(identity);
+  free(all);
+  return found;
+}
+
+/* Moves the folder of the same finding out of the way. */
+static void replace_folder(const struct hd_store *s, const char *folder) {
+  char *old = hd_sprintf("%s/.old-%d", s->dir, (int)getpid());
+  hd_remove_folder(old);
+  if (rename(folder, old) == 0) hd_remove_folder(old);
+  free(old);
+}
+
 int hd_store_write(struct hd_store *s, struct hd_record *r, struct hd_err *err) {
   char *tmp = hd_sprintf("%s/.tmp-%d", s->dir, (int)getpid());
   hd_remove_folder(tmp);
@@ -206,12 +264,14 @@ int hd_store_write(struct hd_store *s, struct hd_record *r, struct hd_err *err) 
     return err->code;
   }
   struct hd_finding *f = r->finding;
+  unsigned same = number_of(s->dir, r);
   int rc;
-  for (;;) {
-    f->id = next_number(s->dir);
+  for (;; same = 0) {
+    f->id = same ? same : next_number(s->dir);
     free(f->folder);
     f->folder = hd_sprintf("%s/%u", s->dir, f->id);
     rc = write_parts(tmp, r, err);
+    if (rc == HD_OK && same) replace_folder(s, f->folder);
     /* Another heddle may take the number between the check and the rename. */
     if (rc != HD_OK || rename(tmp, f->folder) == 0) break;
     if (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR) continue;
@@ -368,7 +428,8 @@ static int read_trace(const char *dir, const char *name, struct hd_stored *out, 
   free(st.thread);
   free(out->trace);
   out->trace = path;
-  out->nevents = st.events - st.plain;
+  out->nevents = st.events;
+  out->noperations = st.events - st.plain;
   return rc;
 }
 
@@ -519,5 +580,21 @@ int hd_store_search(const char *dir, json_t **out, struct hd_err *err) {
     *out = NULL;
   }
   free(path);
+  return rc;
+}
+
+int hd_store_search_update(const char *dir, json_t *parts, struct hd_err *err) {
+  json_t *search;
+  if (!dir) dir = ".heddle";
+  int rc = hd_store_search(dir, &search, err);
+  if (rc != HD_OK || !search) return rc;
+  json_object_update(search, parts);
+  char *dump = json_dumps(search, JSON_INDENT(1) | JSON_REAL_PRECISION(12));
+  char *text = hd_sprintf("%s\n", dump ? dump : "{}"), *path = hd_sprintf("%s/" HD_SEARCH_FILE, dir);
+  rc = hd_write_file_atomic(path, text, strlen(text), err);
+  free(path);
+  free(text);
+  free(dump);
+  json_decref(search);
   return rc;
 }

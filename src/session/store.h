@@ -3,6 +3,7 @@
 #define HD_SESSION_STORE_H
 
 #include "report/report.h"
+#include "session/inputs.h"
 #include "session/process.h"
 
 struct hd_rerun;
@@ -14,7 +15,7 @@ struct hd_schedule {
   char strategy[32];
   uint64_t seed, execution, max_length, ignore, key;
   uint32_t restart; /* HD_RESTART_MEMORY or HD_RESTART_FORK */
-  bool spurious, timeouts_any, leaks, thread_leaks, partial;
+  bool spurious, timeouts_any, closed, leaks, thread_leaks, partial;
   uint64_t exit_status; /* the expected one */
   enum hd_kind kind;
   hd_step *step; /* owned */
@@ -23,6 +24,8 @@ struct hd_schedule {
   size_t nvisible;
   struct hd_numbers numbers; /* of the threads */
   struct hd_aims aims;       /* lines to reach */
+  struct hd_inputs inputs;   /* their values; owned */
+  uint32_t symbolic;         /* what was followed: bits of HD_SYMBOLIC_FOLLOWED */
   bool callers;              /* not stored: record the callers of each place, for a story */
 };
 
@@ -55,7 +58,8 @@ struct hd_record {
   const struct hd_str *output;
   const struct hd_reduction *reduction; /* or NULL */
 };
-/* Writes the folder with the next free number; sets finding->id and ->folder. */
+/* Writes the folder with the next free number, or in place of that of the same finding of the same command; sets
+ * finding->id and ->folder. */
 int hd_store_write(struct hd_store *s, struct hd_record *r, struct hd_err *err);
 /* Adds a smaller schedule to an existing folder and updates its texts; the original schedule stays. */
 int hd_store_add(const char *dir, struct hd_finding *f, const struct hd_reduction *r,
@@ -75,7 +79,8 @@ unsigned *hd_store_list(const char *dir, size_t *n);
 struct hd_stored {
   struct hd_schedule schedule;
   char *trace;               /* its path */
-  uint64_t nevents;          /* of the trace, without accesses that were not scheduling points */
+  uint64_t nevents;          /* of the trace ... */
+  uint64_t noperations;      /* ... and those that were operations of the schedule */
   struct hd_command command; /* program identity as recorded */
   char *title;
   size_t before, after; /* rows of its story whose order matters, plus 1; 0: not known */
@@ -92,5 +97,7 @@ int hd_store_texts(const char *dir, size_t most, json_t **finding, char **text, 
 #define HD_SEARCH_FILE "search.json"
 /* The search that is stored in the folder of findings; NULL if absent. The caller frees. */
 int hd_store_search(const char *dir, json_t **out, struct hd_err *err);
+/* Replaces members of it, if there is one: what several searches came to. `dir` NULL: ".heddle". */
+int hd_store_search_update(const char *dir, json_t *parts, struct hd_err *err);
 
 #endif

@@ -12,28 +12,35 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #define TICK_MS 100
 #define TICK_WITHOUT_PIDFD_MS 10
-#define FORK_EXIT 98  /* see ctl->fork_status */
-#define AGAIN_EXIT 94 /* see ctl->again */
-#define GRACE 2.0     /* seconds between the request and the kill */
+#define FORK_EXIT 98   /* see ctl->fork_status */
+#define AGAIN_EXIT 94  /* see ctl->again */
+#define GRACE 2.0      /* seconds between the request and the kill, */
+#define GRACE_LATE 1.0 /* or when its time is over */
+#define PATIENCE 60    /* seconds from an interrupt to the end of this process, whatever it does then, */
+#define INSISTENCE 4   /* or so many interrupts */
 
 static volatile sig_atomic_t interrupts;
 
+/* What is under way looks at the count and ends in order. What does not, because it never ends, say, is ended. */
 static void on_interrupt(int sig) {
-  (void)sig;
-  interrupts++;
+  if (++interrupts == 1) alarm(PATIENCE);
+  if (interrupts < INSISTENCE) return;
+  signal(sig, SIG_DFL);
+  raise(sig);
 }
 
 void hd_interrupt_catch(void) {
@@ -55,6 +62,19 @@ void hd_interrupt_release(void) {
 }
 
 int hd_interrupts(void) { return interrupts; }
+
+/* Time is over for all processes at once, as it is when a user interrupts. */
+static double last; /* 0: no limit */
+
+double hd_time_begin(double at) {
+  double before = last;
+  if (at > 0 && (last <= 0 || at < last)) last = at;
+  return before;
+}
+
+void hd_time_end(double before) { last = before; }
+
+double hd_time_left(void) { return last > 0 ? last - hd_now() : INFINITY; }
 
 /* ---- starting ---- */
 
@@ -246,7 +266,9 @@ static void check_stop(struct hd_process *w, const struct hd_watch *watch, doubl
     w->stop_since = now;
     __atomic_store_n(&w->control->ctl->supervisor_stop, 1, __ATOMIC_RELEASE);
   }
-  if (w->stopping && (now - w->stop_since > GRACE || asked > 1)) kill_process(w, HD_PROCESS_STOPPED);
+  bool late = time_over && (watch->abrupt || now - w->stop_since > GRACE_LATE);
+  if (w->stopping && (late || now - w->stop_since > GRACE || asked > 1)) kill_process(w, HD_PROCESS_STOPPED);
+  if (last > 0 && now >= last) kill_process(w, HD_PROCESS_STOPPED);
 }
 
 /* Reads the rest of the output without blocking, since a grandchild may hold the pipes open. */
@@ -299,7 +321,7 @@ int hd_process_start(struct hd_process *w, const struct hd_command *cmd, struct 
   int rc = start(cmd, control, streams, &w->pid, err);
   if (rc != HD_OK) return rc;
   w->changed_at = w->stepped_at = hd_now();
-  w->pidfd = pidfd_open(w->pid, 0);
+  w->pidfd = (int)syscall(SYS_pidfd_open, w->pid, 0);
   w->running = true;
   return HD_OK;
 }
@@ -354,6 +376,28 @@ struct hd_process *hd_processes_wait(struct hd_process *w, size_t n, const struc
   return NULL;
 }
 
+static struct {
+  struct hd_process *process;
+  size_t n;
+  const struct hd_watch *watch;
+} beside;
+
+void hd_processes_beside(struct hd_process *w, size_t n, const struct hd_watch *watch) {
+  beside.process = w;
+  beside.n = w ? n : 0;
+  beside.watch = watch;
+}
+
+static void watch_beside(void) {
+  double now = hd_now();
+  for (size_t i = 0; i < beside.n; i++) {
+    struct hd_process *w = &beside.process[i];
+    if (!w->running) continue;
+    check_stop(w, beside.watch, now);
+    check_progress(w, beside.watch, now);
+  }
+}
+
 void hd_processes_excuse(struct hd_process *w, size_t n, double seconds) {
   for (size_t i = 0; i < n; i++) {
     w[i].changed_at += seconds;
@@ -365,6 +409,6 @@ int hd_supervise(const struct hd_command *cmd, struct hd_control *control, struc
                  const struct hd_watch *watch, struct hd_outcome *out, struct hd_err *err) {
   struct hd_process w;
   int rc = hd_process_start(&w, cmd, control, streams, err);
-  while (rc == HD_OK && !hd_processes_wait(&w, 1, watch, out)) continue;
+  while (rc == HD_OK && !hd_processes_wait(&w, 1, watch, out)) watch_beside();
   return rc;
 }

@@ -122,6 +122,20 @@ static int current(struct hd_session *s, job *f, void *arg) {
   return locked(s, if_expected, &e);
 }
 
+struct on_shared {
+  int (*f)(struct hd_shared *sh, void *arg);
+  void *arg;
+};
+
+static int with_shared(struct hd_units *u, void *arg) {
+  const struct on_shared *j = arg;
+  return j->f(u->search.shared, j->arg);
+}
+
+int hd__units_locked(struct hd_session *s, int (*f)(struct hd_shared *sh, void *arg), void *arg) {
+  return locked(s, with_shared, &(struct on_shared){f, arg});
+}
+
 void hd_session_expect(struct hd_session *s, uint64_t epoch) {
   struct hd_units *u = units_of(s);
   if (u) u->expected = epoch;
@@ -153,18 +167,18 @@ bool hd_session_idle(struct hd_session *s) {
 
 /* ---- workers that wait ---- */
 
-static bool all_wait(const struct hd_session *s) {
+bool hd__session_waits(const struct hd_session *s) {
   for (unsigned i = 0; i < s->nworkers; i++)
-    if (s->process[i].running && !__atomic_load_n(&s->worker[i].control.ctl->status.paused, __ATOMIC_ACQUIRE))
+    if (s->process[i].running && !__atomic_load_n(&s->worker[i].control.ctl->status.paused, __ATOMIC_SEQ_CST))
       return false;
   return true;
 }
 
 bool hd_session_pause(struct hd_session *s, double patience) {
   double until = hd_now() + patience;
-  __atomic_store_n(&s->worker[0].control.shared->pause, 1, __ATOMIC_RELEASE);
-  while (!all_wait(s) && hd_now() < until) nanosleep(&(struct timespec){0, 100000}, NULL);
-  return all_wait(s);
+  __atomic_store_n(&s->worker[0].control.shared->pause, 1, __ATOMIC_SEQ_CST);
+  while (!hd__session_waits(s) && hd_now() < until) nanosleep(&(struct timespec){0, 100000}, NULL);
+  return hd__session_waits(s);
 }
 
 void hd_session_go_on(struct hd_session *s) {
@@ -472,7 +486,8 @@ static int sample_states(struct hd_units *u, void *arg) {
 size_t hd_session_states(struct hd_session *s, unsigned *shift, uint64_t *out, size_t cap) {
   struct sample a = {shift, out, cap, 0};
   *shift = 0;
-  if (s->config.search.states == HD_REDUCE_YES) locked(s, sample_states, &a);
+  const struct hd_config *c = &s->config.search;
+  if (c->states == HD_REDUCE_YES || c->bound_kind) locked(s, sample_states, &a);
   return a.n;
 }
 

@@ -60,6 +60,24 @@ struct hd_saved_part {
 int hd_session_save_parts(struct hd_session *s, const char *path, const struct hd_saved_part *part,
                           uint32_t ranks, struct hd_err *err);
 
+/* ---- samples: numbers of executions (explore/spans.c) ---- */
+
+/* How many numbers nobody has been given; without an end, more than anybody asks for. */
+uint64_t hd_session_samples_ahead(const struct hd_session *s);
+/* Takes at most n numbers for another machine. An empty span: none are left. Returns HD_DONE or HD_LATER. */
+int hd_session_take_samples(struct hd_session *s, uint64_t n, struct hd_span *out);
+int hd_session_add_samples(struct hd_session *s, struct hd_span span);
+/* How many of those that were given are left. HD_LATER, HD_DONE. */
+int hd_session_samples_left(struct hd_session *s, uint64_t *n);
+/* Whether no worker runs an execution, since there are no numbers. What they have found was handled then. */
+bool hd_session_at_rest(struct hd_session *s);
+/* The counters and what is left, appended to *out: with the spans that the search does not know of yet.
+ * `s` NULL: it has not begun. pre: paused. */
+int hd_session_put_samples(struct hd_session *s, const struct hd_span *more, size_t n, struct hd_str *out);
+/* Saves the search, of which the others have done these parts, [rank] from 1 on. */
+int hd_session_save_samples(struct hd_session *s, const char *path, const struct hd_saved_part *part,
+                            uint32_t ranks, struct hd_err *err);
+
 /* ---- findings and counters ---- */
 
 /* A finding of another machine, which has come out twice there. */
@@ -77,6 +95,8 @@ void hd_session_add_part(struct hd_session *s, const struct hd_part *p);
 void hd_session_set_ranks(struct hd_session *s, const struct hd_ranks *r);
 /* The states that were explored here, or a sample of them (hd_states_sample). */
 size_t hd_session_states(struct hd_session *s, unsigned *shift, uint64_t *out, size_t cap);
+/* Of the program and its arguments. */
+uint64_t hd_session_identity(const struct hd_session *s);
 /* Executions so far, and events. */
 void hd_session_counts(const struct hd_session *s, uint64_t *executions, uint64_t *events);
 /* All machines together have run what was asked for. */

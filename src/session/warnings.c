@@ -2,7 +2,8 @@
  *
  * A report becomes a list of warnings, each with a title and some stacks. Of each stack that belongs to the warning itself the
  * innermost frame is taken that is a line of the program: frames above it are those of the tool and of libraries. The two
- * accesses of a race, or the acquisitions of a cycle of locks, are the lines of one goal. */
+ * accesses of a race, or the acquisitions of a cycle of locks, are the lines of one goal. DRD knows one of the two accesses;
+ * its other stacks say between which operations the other one was. */
 #include "session/warnings.h"
 
 #include <jansson.h>
@@ -111,6 +112,12 @@ static void read_tsan(raws *out, char *text) {
 
 /* ---- Helgrind and DRD, as text ---- */
 
+/* Whether the stack behind that text is not that of an access or of an acquisition. */
+static bool is_origin(const char *text) {
+  return has(text, "first observed") || has(text, "segment") || has(text, "alloc'd") ||
+         has(text, "was created") || has(text, "llocation context");
+}
+
 static void read_valgrind(raws *out, char *text) {
   struct raw *r = NULL;
   bool wanted = false;
@@ -126,14 +133,16 @@ static void read_valgrind(raws *out, char *text) {
                   race ? HD_KIND_DATA_RACE : HD_KIND_DEADLOCK);
       add_stack(r);
       wanted = true;
-    } else if (r && (has(p, "This conflicts with") || has(p, "followed by a later acquisition") ||
-                     has(p, "Other segment start"))) {
+    } else if (r && strncmp(p, "Observed (incorrect) order", 26) == 0) {
+      drop_stacks(r, 0); /* what it holds while it waits where the later acquisition is */
+      wanted = false;
+    } else if (r && (has(p, "This conflicts with") || has(p, "followed by a later acquisition"))) {
       add_stack(r);
       wanted = true;
     } else if (r && wanted && (has(p, "   at 0x") || has(p, "   by 0x"))) {
       char *open = strrchr(p, '('), *close = open ? strchr(open, ')') : NULL;
       if (close) add_place(r, open + 1, close);
-    } else if (r && (strncmp(p, "-----", 5) == 0 || strncmp(p, "Required order", 14) == 0)) {
+    } else if (r && (strncmp(p, "-----", 5) == 0 || strncmp(p, "Required order", 14) == 0 || is_origin(p))) {
       wanted = false;
       if (*p == '-') r = NULL;
     }
@@ -198,18 +207,21 @@ static void read_valgrind_xml(raws *out, const char *text) {
                             race    ? HD_KIND_DATA_RACE
                             : order ? HD_KIND_DEADLOCK
                                     : HD_KIND_NONE);
-    for (const char *s = p; (s = strstr(s, "<stack>")) && s < end; s++) {
+    const char *after = p; /* the end of the stack before */
+    for (const char *s = p; (s = strstr(s, "<stack>")) && s < end; s = after) {
       const char *shut = strstr(s, "</stack>");
       if (!shut) break;
-      add_stack(r);
-      xml_frames(r, s, shut);
+      char *about = hd_strndup(after, (size_t)(s - after));
+      if (!is_origin(about)) add_stack(r), xml_frames(r, s, shut);
+      free(about);
+      after = shut;
     }
     if (order && r->stack.n >= 3) { /* this acquisition, and the last one in the other order */
       struct stack t = r->stack.v[1];
       r->stack.v[1] = r->stack.v[2];
       r->stack.v[2] = t;
     }
-    drop_stacks(r, race || order ? 2 : 1);
+    drop_stacks(r, (race && strcmp(r->title, "ConflictingAccess") != 0) || order ? 2 : 1);
   }
 }
 
@@ -281,23 +293,19 @@ static bool usable(struct hd_places *places, const struct frame *f) {
 
 static void make_goal(struct hd_warning *w, const struct raw *r, struct hd_places *places) {
   struct hd_err err;
-  size_t missing = 0;
   w->goal = (struct hd_goal){.kind = r->kind, .failure = r->kind != HD_KIND_NONE, .any_order = true};
   for (size_t i = 0; i < r->stack.n; i++) {
     const struct stack *s = &r->stack.v[i];
     size_t k = 0;
     while (k < s->frame.n && !usable(places, &s->frame.v[k])) k++;
-    if (k == s->frame.n) {
-      missing++;
-      continue;
-    }
+    if (k == s->frame.n) continue; /* of code that is not the program's: the other lines are aimed at */
     /* Both accesses of a race may be at one line: then hd_goal_add refuses the second. */
     size_t n = w->goal.n;
     if (hd_goal_add(&w->goal, places, s->frame.v[k].file, s->frame.v[k].line, &err) != HD_OK && w->goal.n > n)
       free(w->goal.line[--w->goal.n].given);
   }
-  if (!r->stack.n || missing)
-    w->unusable = hd_strdup(r->stack.n ? "a stack of the warning has no line of the program"
+  if (!w->goal.n)
+    w->unusable = hd_strdup(r->stack.n ? "the warning has no line of the program"
                                        : "the warning names no source lines (no debug information?)");
 }
 
@@ -343,10 +351,13 @@ int hd_warnings_read(struct hd_warnings *w, const char *file, struct hd_places *
     w->tool = "Valgrind", read_valgrind(&all, text);
   else if (text[strspn(text, " \t\r\n")] == '[' && read_infer(&all, text))
     w->tool = "Infer";
+  else if (!text[strspn(text, " \t\r\n")])
+    w->tool = "any tool"; /* ThreadSanitizer has found nothing */
   else
     rc = hd_fail(
         err, HD_EUSAGE,
-        "%s: not a report of ThreadSanitizer, Helgrind, DRD, cppcheck (--xml) or Infer (report.json)", file);
+        "%s: no report of ThreadSanitizer, Helgrind, DRD, cppcheck (--xml) or Infer (report.json) in it",
+        file);
   for (size_t i = 0; i < all.n; i++) {
     if (rc == HD_OK) add_warning(w, &all.v[i], places);
     drop_stacks(&all.v[i], 0);

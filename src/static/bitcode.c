@@ -56,25 +56,26 @@ static size_t unit_size(const char *p, size_t n) {
   return at;
 }
 
-static hd_facts_reader *load(const char *libdir, struct hd_err *err) {
-  static hd_facts_reader *reader; /* a module is loaded once and stays */
-  if (reader) return reader;
+/* What the module exports under the name. */
+static void *load(const char *libdir, const char *name, struct hd_err *err) {
+  static void *module; /* a module is loaded once and stays */
   char *path = hd_sprintf("%s/heddle_llvm.so", libdir ? libdir : ".");
-  void *module = dlopen(path, RTLD_NOW | RTLD_LOCAL),
-       *symbol = module ? dlsym(module, HD_FACTS_READER) : NULL;
-  memcpy(&reader, &symbol, sizeof reader);
-  if (!reader)
+  if (!module) module = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  void *symbol = module ? dlsym(module, name) : NULL;
+  if (!symbol)
     hd_fail(
         err, HD_EENV,
         "facts about the code cannot be read (%s): install llvm-19-dev, build Heddle again, and install it",
         module ? "the module is of another version" : dlerror());
   free(path);
-  return reader;
+  return symbol;
 }
 
 static int read_units(const char *p, size_t n, const char *program, const char *libdir,
                       const struct hd_fact_sink *sink, size_t *units, struct hd_err *err) {
-  hd_facts_reader *reader = n ? load(libdir, err) : NULL;
+  void *symbol = n ? load(libdir, HD_FACTS_READER, err) : NULL;
+  hd_facts_reader *reader;
+  memcpy(&reader, &symbol, sizeof reader);
   if (n && !reader) return HD_EENV;
   while (n) {
     size_t size = unit_size(p, n);
@@ -93,10 +94,9 @@ static int read_units(const char *p, size_t n, const char *program, const char *
   return HD_OK;
 }
 
-int hd__bitcode_read(const char *program, const char *libdir, const struct hd_fact_sink *sink, size_t *units,
-                     struct hd_err *err) {
+/* Calls f for each section of bitcode. */
+static int each_section(const char *program, int (*f)(void *arg, const char *p, size_t n), void *arg) {
   int rc = HD_OK, fd = open(program, O_RDONLY | O_CLOEXEC);
-  *units = 0;
   elf_version(EV_CURRENT);
   Elf *e = fd >= 0 ? elf_begin(fd, ELF_C_READ, NULL) : NULL;
   size_t names;
@@ -106,9 +106,62 @@ int hd__bitcode_read(const char *program, const char *libdir, const struct hd_fa
       const char *name = gelf_getshdr(s, &h) ? elf_strptr(e, names, h.sh_name) : NULL;
       if (!name || strcmp(name, HD_FACTS_SECTION) != 0) continue;
       Elf_Data *d = elf_getdata(s, NULL);
-      if (d && d->d_buf) rc = read_units(d->d_buf, d->d_size, program, libdir, sink, units, err);
+      if (d && d->d_buf) rc = f(arg, d->d_buf, d->d_size);
     }
   if (e) elf_end(e);
   if (fd >= 0) close(fd);
   return rc;
+}
+
+struct reading {
+  const char *program, *libdir;
+  const struct hd_fact_sink *sink;
+  size_t *units;
+  HD_VEC(struct hd_bitcode) unit; /* copies; owned */
+  struct hd_err *err;
+};
+
+static int read_section(void *arg, const char *p, size_t n) {
+  struct reading *r = arg;
+  return read_units(p, n, r->program, r->libdir, r->sink, r->units, r->err);
+}
+
+static int copy_units(void *arg, const char *p, size_t n) {
+  struct reading *r = arg;
+  while (n) {
+    size_t size = unit_size(p, n);
+    if (!size)
+      return hd_fail(r->err, HD_EUSAGE,
+                     "%s: the bitcode in it is damaged; build it again with heddle cc --facts", r->program);
+    void *copy = memcpy(hd_alloc(size), p, size);
+    hd_vec_push(&r->unit, ((struct hd_bitcode){copy, size}));
+    p += size;
+    n -= size;
+    while (n && !*p) p++, n--; /* between sections */
+  }
+  return HD_OK;
+}
+
+int hd_races_read(const char *program, const char *libdir, const struct hd_race_sink *sink, size_t *units,
+                  struct hd_err *err) {
+  struct reading r = {.program = program, .libdir = libdir, .err = err};
+  int rc = each_section(program, copy_units, &r);
+  hd_races_reader *reader = NULL;
+  void *symbol = NULL;
+  char message[256];
+  *units = r.unit.n;
+  if (rc == HD_OK && r.unit.n && !(symbol = load(libdir, HD_RACES_READER, err))) rc = HD_EENV;
+  memcpy(&reader, &symbol, sizeof reader);
+  if (rc == HD_OK && r.unit.n && reader(r.unit.v, r.unit.n, sink, message, sizeof message))
+    rc = hd_fail(err, HD_EUSAGE, "%s: %s; build it with clang-19", program, message);
+  for (size_t i = 0; i < r.unit.n; i++) free((void *)r.unit.v[i].data);
+  hd_vec_free(&r.unit);
+  return rc;
+}
+
+int hd__bitcode_read(const char *program, const char *libdir, const struct hd_fact_sink *sink, size_t *units,
+                     struct hd_err *err) {
+  struct reading r = {.program = program, .libdir = libdir, .sink = sink, .units = units, .err = err};
+  *units = 0;
+  return each_section(program, read_section, &r);
 }

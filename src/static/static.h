@@ -10,6 +10,7 @@
 #define HD_STATIC_H
 
 #include "base/base.h"
+#include "static/races.h"
 #include "static/sink.h"
 
 #define HD_FACT_NONE UINT32_MAX
@@ -90,6 +91,10 @@ void hd_facts_close(const struct hd_facts *f);
 
 /* The functions that a call may call, one after the other from *at = 0 on; NONE at the end. */
 uint32_t hd_facts_callee(const struct hd_facts *f, const struct hd_fact_call *c, uint32_t *at);
+
+/* What the whole program may do, for pruning by data races (bitcode.c, llvm/races.c). *units = 0: there is no bitcode. */
+int hd_races_read(const char *program, const char *libdir, const struct hd_race_sink *sink, size_t *units,
+                  struct hd_err *err);
 
 /* ---- distances (distance.c) ---- */
 

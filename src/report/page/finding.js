@@ -9,7 +9,8 @@ class FindingView {
     this.step = 0;
     this.stage = el("div", { class: "stage" });
     this.box = el("section", { class: "finding", id: `finding-${ordinal}`, "aria-label": `Finding ${ordinal + 1}` },
-      this.heading(), this.story(), this.orders(), this.bar(), this.strips(), this.stage, this.keys(), this.more());
+      this.heading(), this.orders(), this.bar(), this.stage, this.strips(), this.keys(), this.more());
+    this.told = this.story();
     this.choose(entry.runs[0].name, null);
   }
 
@@ -19,11 +20,13 @@ class FindingView {
     const f = this.entry.finding, m = f.minimised;
     const facts = [];
     if (m) facts.push(`${plural(m.preemptions, "preemption")}${m.fewest_preemptions ? " (the minimum)" : ""}`, plural(m.switches, "switch").replace(/switchs$/, "switches"));
-    facts.push(`execution ${f.execution.toLocaleString("en")} of ${f.strategy}`, f.replays ? "replays" : "did not replay");
+    const number = f.execution.toLocaleString("en");
+    facts.push(f.after_executions ? `found after ${plural(f.after_executions, "execution")}, by ${f.strategy}` : `execution ${number} of ${f.strategy}`, f.replays ? "replays" : "did not replay");
     const command = `heddle replay ${this.entry.folder}`;
     return el("div", { class: "card head" },
       el("div", { class: "head-line" }, el("span", { class: "kind" }, f.kind), el("h2", {}, prose(f.title))),
       el("p", { class: "facts" }, facts.join(" \u00b7 ")),
+      f.inputs ? el("p", { class: "facts" }, `inputs: ${f.inputs.map((i) => `${i.name} = ${i.value} (${i.thread})`).join(", ")}`) : null,
       f.replays ? null : el("p", { class: "hint warn" }, f.not_replayed || "Running the schedule again gave another result."),
       el("p", { class: "replay" }, el("code", {}, command), copyButton(command)));
   }
@@ -32,9 +35,9 @@ class FindingView {
   orders() {
     const p = this.entry.finding.predicted;
     if (!p) return null;
-    const list = (lines) => el("td", { style: "vertical-align: top; padding-right: 2em" }, el("ol", {}, lines.map((line) => el("li", {}, prose(line)))));
+    const rows = p.observed.map((line, i) => el("tr", {}, el("td", {}, prose(line)), el("td", {}, prose(p.predicted[i] || ""))));
     return el("div", { class: "card" }, el("h3", {}, "Predicted from an execution without it"),
-      el("table", {}, el("tr", {}, el("th", {}, "observed"), el("th", {}, "predicted")), el("tr", {}, list(p.observed), list(p.predicted))));
+      el("table", { class: "orders" }, el("tr", {}, el("th", {}, "observed"), el("th", {}, "predicted")), rows));
   }
 
   story() {
@@ -42,20 +45,49 @@ class FindingView {
     if (!story) return null;
     const shown = story.rows.filter((r) => r.number);
     this.storyRows = [];
-    const items = shown.map((r) => {
-      const name = r.thread.split(" ")[0];
-      const index = this.entry.runs[0].threads.findIndex((t) => t[0] === name);
-      const order = story.order && (r.number === story.order.before || r.number === story.order.after);
-      const button = el("button", { type: "button", class: `story-row mark-${r.mark}`, style: `--c:var(--t${Math.max(0, index) % 8})`, onclick: () => this.goToRow(r) },
-        el("span", { class: "number" }, String(r.number)), el("span", { class: "badge" }, r.thread),
-        el("span", { class: "what" }, el("code", {}, `${r.line}  ${(r.source || "").trim()}`), r.what ? el("span", { class: "effect" }, r.what) : null),
-        order ? el("span", { class: "matters" }, "order matters") : null);
-      this.storyRows.push({ row: r, button });
-      return el("li", {}, button);
-    });
-    return el("div", { class: "card story" }, el("h3", {}, "What happened"), el("ol", {}, items),
-      story.order ? el("p", { class: "hint" }, `The order of ${story.order.before} and ${story.order.after} matters: swapping them makes it pass (verified).`) : null,
-      story.remark ? el("p", { class: "hint" }, prose(story.remark)) : null);
+    let hidden = [];
+    const items = [];
+    /* Rows that do not explain the failure are folded. */
+    const fold = () => {
+      if (!hidden.length) return;
+      const rows = hidden;
+      hidden = [];
+      for (const row of rows) row.hidden = true;
+      const button = el("button", { type: "button", class: "story-fold", onclick: () => { button.parentNode.remove(); for (const row of rows) row.hidden = false; } }, `${plural(rows.length, "more line")}`);
+      items.push(el("li", {}, button), ...rows);
+    };
+    for (const r of shown) {
+      const row = this.storyRow(story, r);
+      if (r.hidden) hidden.push(row);
+      else { fold(); items.push(row); }
+    }
+    fold();
+    return el("div", { class: "card story", tabindex: "0", role: "region", "aria-label": "What happened" }, el("h3", {}, "What happened"), el("ol", {}, items),
+      this.alternative(story), story.remark ? el("p", { class: "hint" }, prose(story.remark)) : null);
+  }
+
+  /* The order that fails, and beside it the one that passes. */
+  alternative(story) {
+    if (!story.order) return null;
+    const row = (n) => story.rows.find((r) => r.number === n);
+    const step = (n) => el("span", { class: "alternative-step" }, `${n} `, el("b", {}, row(n).thread.split(" ")[0]), ` line ${row(n).line}`);
+    const { before, after } = story.order;
+    return el("div", { class: "alternative" },
+      el("p", { class: "fails" }, el("span", { class: "how" }, "fails"), step(before), " \u2192 ", step(after)),
+      el("p", { class: "passes" }, el("span", { class: "how" }, "passes"), step(after), " \u2192 ", step(before)),
+      el("p", { class: "hint" }, `The order of ${before} and ${after} matters: swapping them makes it pass (verified).`));
+  }
+
+  storyRow(story, r) {
+    const name = r.thread.split(" ")[0];
+    const index = this.entry.runs[0].threads.findIndex((t) => t[0] === name);
+    const order = story.order && (r.number === story.order.before || r.number === story.order.after);
+    const button = el("button", { type: "button", class: `story-row mark-${r.mark}`, style: `--c:var(--t${Math.max(0, index) % 8})`, onclick: () => this.goToRow(r) },
+      el("span", { class: "number" }, String(r.number)), el("span", { class: "badge" }, r.thread),
+      el("span", { class: "what" }, el("code", {}, `${r.line}  ${(r.source || "").trim()}`), r.what ? el("span", { class: "effect" }, r.what) : null),
+      order ? el("span", { class: "matters" }, "order matters") : null);
+    this.storyRows.push({ row: r, button });
+    return el("li", {}, button);
   }
 
   bar() {
@@ -68,27 +100,58 @@ class FindingView {
       this.choice.append(el("label", {}, input, r.name === "smaller" ? "minimised" : "original"));
     }
     const check = (text, name) => el("label", { class: "check" }, el("input", { type: "checkbox", checked: true,
-      onchange: (e) => { this.lanes[name] = this.options[name] = e.target.checked; this.lanes.filter(); this.lanes.go(this.step); } }), text);
-    this.options = { accesses: true, arrows: true };
+      onchange: (e) => { this.lanes[name] = this.options[name] = e.target.checked; this.lanes.filter(); this.go(this.step); } }), text);
+    this.options = { accesses: true, arrows: true, folds: true };
+    this.search = el("input", { type: "search", class: "search", placeholder: "search", "aria-label": "Search steps: Enter goes to the next one", onkeydown: (e) => {
+      if (e.key === "Enter") { this.find(e.target.value, e.shiftKey ? -1 : 1); e.preventDefault(); }
+    } });
+    this.filtered = el("button", { type: "button", class: "chip only", hidden: true, title: "Show all steps again", onclick: () => this.only(null) });
     return el("div", { class: "card bar" },
       el("div", { class: "tools", role: "group", "aria-label": "Stepping" },
         button("First step (Home)", "\u21e4", () => this.go(0)), button("Previous switch (P)", "\u00ab", () => this.hop(-1)),
         button("Step back (arrow up)", "\u2190", () => this.go(this.step - 1)), button("Step forward (arrow down)", "\u2192", () => this.go(this.step + 1)),
         button("Next switch (N)", "\u00bb", () => this.hop(1)), button("Last step (End)", "\u21e5", () => this.go(Infinity))),
-      this.slider, this.now, this.entry.runs.length > 1 ? this.choice : null, check("accesses", "accesses"), check("arrows", "arrows"));
+      this.slider, this.now, this.entry.runs.length > 1 ? this.choice : null, this.search, this.filtered, check("accesses", "accesses"), check("folds", "folds"), check("arrows", "arrows"));
+  }
+
+  /* Goes to the next step with this text in its operation, its object or its place. */
+  find(text, direction) {
+    const n = this.run.steps.length, wanted = text.trim().toLowerCase();
+    this.search.classList.remove("missing");
+    if (!wanted) return;
+    for (let k = 1; k <= n; k++) {
+      const s = this.run.steps[(((this.step + direction * k) % n) + n) % n];
+      if (!this.run.sentence(s).toLowerCase().includes(wanted)) continue;
+      this.only(null);
+      this.go(s.index);
+      return;
+    }
+    this.search.classList.add("missing");
+  }
+
+  /* Shows only the steps of one variable or lock, by the number of its object; null: all. */
+  only(object) {
+    this.lanes.only = object;
+    this.filtered.hidden = object === null;
+    if (object !== null) this.filtered.textContent = `only ${this.run.objects[object - 1].name} \u00d7`;
+    this.lanes.filter();
+    this.go(this.step);
   }
 
   /* The original and the minimised schedule side by side: which thread ran when. */
   strips() {
-    if (this.entry.runs.length < 2) return null;
-    const m = this.entry.finding.minimised;
+    const m = this.entry.finding.minimised, several = this.entry.runs.length > 1;
     this.strip = new Map();
+    this.zoom = { from: 0, to: 1 };
     const rows = this.entry.runs.map((r) => {
       const cost = m ? (r.name === "smaller" ? m : m.original) : null;
       const canvas = el("canvas", { class: "strip", height: "14", role: "img", "aria-label": `Which thread runs at each step of the ${r.name === "smaller" ? "minimised" : "original"} schedule` });
-      canvas.addEventListener("click", (e) => this.choose(r.name, (e.offsetX / canvas.clientWidth) * r.events.length));
+      canvas.addEventListener("click", (e) => this.choose(r.name, this.stripAt(canvas, e.offsetX) * r.events.length));
+      canvas.addEventListener("wheel", (e) => { this.zoomBy(this.stripAt(canvas, e.offsetX), e.deltaY < 0 ? 0.7 : 1 / 0.7); e.preventDefault(); }, { passive: false });
+      canvas.addEventListener("dblclick", () => { this.zoom = { from: 0, to: 1 }; this.paint(); });
+      canvas.title = "Click: go there. Wheel: zoom. Double click: all.";
       this.strip.set(r.name, canvas);
-      return el("div", { class: "strip-row" }, el("span", { class: "strip-name" }, r.name === "smaller" ? "minimised" : "original"), canvas,
+      return el("div", { class: "strip-row" }, el("span", { class: "strip-name" }, !several ? "all steps" : r.name === "smaller" ? "minimised" : "original"), canvas,
         el("span", { class: "strip-cost" }, cost ? `${plural(cost.preemptions, "preemption")}, ${plural(cost.steps, "step")}` : ""));
     });
     new ResizeObserver(() => this.paint()).observe(rows[0]);
@@ -96,27 +159,37 @@ class FindingView {
     return el("div", { class: "card strips" }, rows);
   }
 
+  /* The part of the run, from 0 to 1, at a place of a strip. */
+  stripAt(canvas, x) { return this.zoom.from + (x / canvas.clientWidth) * (this.zoom.to - this.zoom.from); }
+
+  zoomBy(at, factor) {
+    const { from, to } = this.zoom, width = Math.min(1, Math.max(1e-5, (to - from) * factor));
+    const left = Math.min(1 - width, Math.max(0, at - (at - from) * (width / (to - from))));
+    this.zoom = { from: left, to: left + width };
+    this.paint();
+  }
+
   paint() {
     const style = getComputedStyle(document.documentElement);
     const colours = Array.from({ length: 8 }, (_, i) => style.getPropertyValue(`--t${i}`).trim());
-    const longest = Math.max(...this.entry.runs.map((r) => r.events.length), 1);
+    const longest = Math.max(...this.entry.runs.map((r) => r.events.length), 1), whole = this.zoom.to - this.zoom.from === 1;
     for (const r of this.entry.runs) {
       const canvas = this.strip.get(r.name), scale = window.devicePixelRatio || 1;
-      canvas.style.width = "";
-      canvas.style.maxWidth = `${Math.max(2, (100 * r.events.length) / longest)}%`;
+      canvas.style.maxWidth = whole ? `${Math.max(2, (100 * r.events.length) / longest)}%` : "";
       const width = canvas.clientWidth, pen = canvas.getContext("2d");
       canvas.width = Math.max(1, width * scale);
       canvas.height = 14 * scale;
-      const each = canvas.width / Math.max(1, r.events.length);
-      for (let i = 0, begin = 0; i < r.events.length; i++) {
-        if (i + 1 < r.events.length && r.events[i + 1][0] === r.events[i][0]) continue;
+      const n = r.events.length, first = Math.floor(this.zoom.from * n), last = Math.min(n, Math.ceil(this.zoom.to * n));
+      const each = canvas.width / Math.max(1, (this.zoom.to - this.zoom.from) * n), x = (i) => (i - this.zoom.from * n) * each;
+      for (let i = first, begin = first; i < last; i++) {
+        if (i + 1 < last && r.events[i + 1][0] === r.events[i][0]) continue;
         pen.fillStyle = colours[r.events[i][0] % 8];
-        pen.fillRect(begin * each, 0, Math.max(1, (i + 1 - begin) * each - (each > 4 ? 1 : 0)), canvas.height);
+        pen.fillRect(x(begin), 0, Math.max(1, (i + 1 - begin) * each - (each > 4 ? 1 : 0)), canvas.height);
         begin = i + 1;
       }
       if (this.run && this.run.name === r.name) {
         pen.fillStyle = style.getPropertyValue("--ink").trim();
-        pen.fillRect(Math.min(this.step * each, canvas.width - 3 * scale), 0, Math.max(2 * scale, 2), canvas.height);
+        pen.fillRect(Math.min(x(this.step), canvas.width - 3 * scale), 0, Math.max(2 * scale, 2), canvas.height);
       }
     }
   }
@@ -127,9 +200,17 @@ class FindingView {
   }
 
   more() {
-    const parts = [el("details", {}, el("summary", {}, "The finding as text"), el("pre", { tabindex: "0" }, this.entry.text || ""))];
+    const parts = [this.stacks(), el("details", {}, el("summary", {}, "The finding as text"), el("pre", { tabindex: "0" }, this.entry.text || ""))];
     if (this.entry.output) parts.push(el("details", {}, el("summary", {}, "Output of the program"), el("pre", { tabindex: "0" }, this.entry.output)));
-    return el("div", { class: "more" }, parts);
+    return el("div", { class: "more" }, parts.filter(Boolean));
+  }
+
+  /* The call stacks that the finding has: of the threads that fail, wait, or made the other access. */
+  stacks() {
+    const places = this.entry.finding.where.filter((p) => p.stack && p.stack.length);
+    const one = (p) => el("div", {}, el("h3", {}, `${p.thread} ${p.role === "previous" ? "before" : p.role}`),
+      el("pre", {}, p.stack.map((f) => `${f.function || "?"}  ${f.file ? `${f.file}:${f.line}` : ""}`).join("\n")));
+    return places.length ? el("details", { class: "stacks" }, el("summary", {}, "Call stacks at the failure"), places.map(one)) : null;
   }
 
   /* ---- parts that change with the step ---- */
@@ -141,22 +222,34 @@ class FindingView {
     }
     this.run = this.runs.get(name);
     for (const input of this.choice.querySelectorAll("input")) input.checked = input.value === name;
-    this.lanes = new Lanes(this.run, (i) => this.go(i));
+    this.filtered.hidden = true;
+    this.lanes = new Lanes(this.run, (i) => this.go(i), () => this.go(this.step));
     Object.assign(this.lanes, this.options);
     this.lanes.filter();
     this.source = new Source(this.run, this.entry);
-    this.values = new Values(this.run, this.entry);
+    this.values = new Values(this.run, this.entry, (object) => this.only(object));
+    this.lanes.pair = this.pair();
     const left = this.run.leftOut ? el("p", { class: "hint warn" }, `The first ${plural(this.run.leftOut, "event")} of this run are left out: \`heddle trace show\` has them.`) : null;
-    this.stage.replaceChildren(el("div", { class: "left" }, left, this.lanes.box), el("div", { class: "right" }, this.source.box, this.values.box));
+    this.stage.replaceChildren(this.told || "", el("div", { class: "left" }, left, this.lanes.box), el("div", { class: "right" }, this.source.box, this.values.box));
     this.slider.max = String(Math.max(0, this.run.steps.length - 1));
     this.go(step === null ? this.beginning() : Math.floor(step));
   }
 
-  /* The initial step: that of the first shown row of the story, else the first. */
+  /* The initial step: the one that fails, else the last. */
   beginning() {
-    const story = this.entry.finding.story;
-    const row = this.run.isShown && story && story.rows.find((r) => r.number);
-    return (row && this.stepOfRow(row)) || 0;
+    const fails = this.run.steps.findIndex((s) => s.mark === "fails");
+    return fails >= 0 ? fails : Math.max(0, this.run.steps.length - 1);
+  }
+
+  /* The two steps whose order matters. */
+  pair() {
+    const story = this.run.isShown && this.entry.finding.story;
+    if (!story || !story.order) return null;
+    const at = (n) => {
+      const row = story.rows.find((r) => r.number === n), step = row.last_event - 1 - this.run.leftOut;
+      return this.run.steps[step] ? step : this.stepOfRow(row);
+    };
+    return { from: at(story.order.before), to: at(story.order.after) };
   }
 
   stepOfRow(row) {
@@ -181,7 +274,11 @@ class FindingView {
       t.button.removeAttribute("aria-current");
       if (this.run.isShown && t.step <= this.step && (!last || t.step >= last.step)) last = t;
     }
-    if (last) last.button.setAttribute("aria-current", "step");
+    if (!last) return;
+    last.button.setAttribute("aria-current", "step");
+    const top = last.button.offsetTop, box = this.told; /* without scrolling the page */
+    if (top < box.scrollTop || top + last.button.offsetHeight > box.scrollTop + box.clientHeight)
+      box.scrollTop = Math.max(0, top - box.clientHeight / 2);
   }
 
   goToRow(row) {
@@ -196,15 +293,12 @@ class FindingView {
     this.go(i);
   }
 
-  /* Skips hidden accesses. */
+  /* Skips steps that are hidden. */
   go(step) {
     const last = this.run.steps.length - 1;
     if (last < 0) return;
-    let to = Math.max(0, Math.min(last, step));
-    if (!this.lanes.accesses) {
-      const order = this.lanes.order, k = lastUpTo(order, to);
-      to = order[Math.max(0, to > this.step && order[k] <= this.step ? Math.min(k + 1, order.length - 1) : k)];
-    }
+    const order = this.lanes.order, was = this.step, k = lastUpTo(order, Math.max(0, Math.min(last, step)));
+    const to = order[Math.max(0, step > was && order[k] <= was ? Math.min(k + 1, order.length - 1) : k)];
     this.step = to;
     const s = this.run.steps[to];
     this.slider.value = String(to);
@@ -215,6 +309,7 @@ class FindingView {
     this.values.show(to);
     if (this.strip) this.paint();
     this.pointAtStory();
+    if (shown === this) remember();
     document.getElementById("said").textContent = `Step ${to + 1} of ${last + 1}: ${this.run.sentence(s)}`;
   }
 

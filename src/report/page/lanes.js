@@ -1,16 +1,23 @@
 /* lanes.js: the steps of a run from top to bottom, one lane per thread. Only visible rows exist in the document. */
 
 const ROW = 27, GUTTER = 46, DOT = 12, SPARE = 6;
+const LONG = 24, BEGIN = 3, END = 8; /* of so many steps of one thread in a row, the first and the last ones are shown */
+const NARROW = 96; /* pixels of a lane, at least */
 
 class Lanes {
-  constructor(run, onstep) {
+  constructor(run, onstep, onfilter) {
     this.run = run;
     this.onstep = onstep;
+    this.onfilter = onfilter;
+    this.folds = true;
+    this.only = null; /* the object whose steps are shown */
+    this.hidden = new Set(); /* threads */
+    this.pair = null;
     this.current = 0;
     this.accesses = true;
     this.arrows = true;
     this.rows = new Map(); /* number of the row to its element */
-    this.head = el("div", { class: "lane-head", "aria-hidden": "true" });
+    this.head = el("div", { class: "lane-head" });
     this.art = svg("svg", { class: "lane-art", "aria-hidden": "true" });
     this.list = el("div", { class: "lane-list" }, this.art);
     this.box = el("div", {
@@ -21,7 +28,7 @@ class Lanes {
     this.column = new Map(this.lanes.map((t, i) => [t.index, i]));
     for (const t of this.lanes) {
       const name = t.called || t.run || "";
-      this.head.append(el("span", { class: "lane-name", style: `--c:${colourOf(t)}`, title: `${t.name} ${name}` },
+      this.head.append(el("button", { type: "button", class: "lane-name", style: `--c:${colourOf(t)}`, title: `${t.name} ${name}: click to hide or show its steps`, onclick: () => this.toggle(t.index) },
         el("b", {}, t.name), name ? el("span", {}, " " + name) : null));
     }
     this.touching = new Map(); /* step to the edges that begin or end there */
@@ -34,17 +41,55 @@ class Lanes {
     this.filter();
   }
 
+  toggle(thread) {
+    if (this.hidden.has(thread)) this.hidden.delete(thread);
+    else this.hidden.add(thread);
+    if (this.hidden.size === this.lanes.length) this.hidden.clear();
+    this.lanes.forEach((t, i) => this.head.children[i].classList.toggle("off", this.hidden.has(t.index)));
+    this.filter();
+    this.onfilter();
+  }
+
+  wanted(s) {
+    if (s.mark) return true;
+    if (this.hidden.has(s.thread) || (!this.accesses && s.plain)) return false;
+    return this.only === null || (s.object === this.only && s.op.object !== "thread");
+  }
+
+  /* Leaves out the middle of long stretches of one thread that no arrow leads to or from. */
+  folded(order) {
+    const steps = this.run.steps, kept = [];
+    this.gaps = new Map(); /* step to how many are left out before it */
+    for (let i = 0; i < order.length; ) {
+      let end = i + 1;
+      while (end < order.length && steps[order[end]].thread === steps[order[i]].thread) end++;
+      let left = 0;
+      for (let k = i; k < end; k++) {
+        const s = steps[order[k]], inner = end - i > LONG && k >= i + BEGIN && k < end - END;
+        if (inner && !s.mark && !s.note && !this.touching.has(s.index)) { left++; continue; }
+        if (left) this.gaps.set(s.index, left);
+        left = 0;
+        kept.push(s.index);
+      }
+      i = end;
+    }
+    return kept;
+  }
+
   filter() {
-    this.order = this.run.steps.filter((s) => this.accesses || !s.plain || s.mark).map((s) => s.index);
+    const order = this.run.steps.filter((s) => this.wanted(s)).map((s) => s.index);
+    this.gaps = new Map();
+    this.order = this.folds && this.only === null ? this.folded(order) : order;
     this.measure();
     this.draw(true);
   }
 
   measure() {
     const width = this.box.clientWidth || 700;
-    this.width = Math.max((width - GUTTER) / Math.max(1, this.lanes.length), width < 500 ? 128 : 168);
-    /* When the lanes do not fit, the last one still gets room for its text. */
-    const all = GUTTER + this.width * this.lanes.length, tail = all > width ? 70 : 0;
+    /* Lanes shrink until all are in sight; the text of a row extends over those to its right. */
+    const tail = width < 500 || this.lanes.length < 3 ? 0 : 70;
+    this.width = Math.max((width - GUTTER - tail) / Math.max(1, this.lanes.length), NARROW);
+    const all = GUTTER + this.width * this.lanes.length;
     this.right = all + tail;
     this.list.style.width = this.head.style.width = `${this.right}px`;
     this.list.style.height = `${this.order.length * ROW}px`;
@@ -92,6 +137,7 @@ class Lanes {
       style: `top:${k * ROW}px;--c:${colourOf(this.run.threads[s.thread])}`,
     },
       el("span", { class: "number" }, s.number === null ? "" : String(s.number)),
+      this.gaps.has(s.index) ? el("span", { class: "gap-before" }, `${plural(this.gaps.get(s.index), "step")} folded`) : null,
       el("span", { class: "cell", title: this.run.sentence(s), style: `left:${this.x(s.thread) + DOT}px;max-width:${this.right - this.x(s.thread) - 2 * DOT}px` },
         el("span", { class: "verb" }, verb), object ? el("code", {}, object) : null, rest ? el("span", { class: "rest" }, rest) : null));
   }
@@ -163,12 +209,22 @@ class Lanes {
       parts.push(svg("path", { class: `arrow${kind}`, d: this.arrow(x1, this.y(e.from), x2, y2, 5) }));
       parts.push(svg("path", { class: `tip${kind}`, d: `M${x2 - 4} ${y2 - 11}L${x2} ${y2 - 5}L${x2 + 4} ${y2 - 11}Z` }));
     }
+    if (this.pair && this.arrows) this.drawPair(parts, first, last);
     for (let k = first; k < last; k++) {
       const s = steps[this.order[k]], t = this.run.threads[s.thread];
       parts.push(svg("circle", { class: `dot${s.plain ? " plain" : ""}${s.mark ? ` mark-${s.mark}` : ""}${s.index > this.current ? " later" : ""}`,
         cx: this.x(s.thread), cy: (k - first + 0.5) * ROW, r: s.index === this.current ? 6.5 : s.plain ? 3 : 4.5, style: `--c:${colourOf(t)}` }));
     }
     this.art.replaceChildren(...parts);
+  }
+
+  /* The order that matters. */
+  drawPair(parts, first, last) {
+    const { from, to } = this.pair, rows = [this.rowOf(from), this.rowOf(to)];
+    if (rows[1] < first || rows[0] >= last || from === to) return;
+    const x1 = this.x(this.run.steps[from].thread), x2 = this.x(this.run.steps[to].thread), y2 = this.y(to);
+    parts.push(svg("path", { class: "arrow pair", d: this.arrow(x1, this.y(from), x2, y2, 9) }));
+    parts.push(svg("path", { class: "tip pair", d: `M${x2 - 5} ${y2 - 12}L${x2} ${y2 - 5}L${x2 + 5} ${y2 - 12}Z` }));
   }
 
   /* Down beside its own lane, across between two rows, and into the dot from above: it crosses no text. */

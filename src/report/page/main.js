@@ -1,4 +1,4 @@
-/* main.js: assembles the page: header, searches, findings, keys, and the address (#finding-2). */
+/* main.js: assembles the page: header, findings, searches, keys, and the address (#finding-2/step-40). */
 
 const views = new Map();
 let shown = null;
@@ -48,9 +48,23 @@ function list() {
 }
 
 function follow(focus) {
-  const m = /^#finding-(\d+)$/.exec(location.hash);
+  const m = /^#finding-(\d+)(?:\/(original|smaller))?(?:\/step-(\d+))?$/.exec(location.hash);
   const i = m ? Number(m[1]) - 1 : 0;
-  if (i >= 0 && i < DATA.findings.length && (!shown || shown !== views.get(i))) show(i, focus);
+  if (i < 0 || i >= DATA.findings.length) return;
+  if (!shown || shown !== views.get(i)) show(i, focus);
+  if (shown && m && m[2] && shown.entry.runs.some((r) => r.name === m[2])) shown.choose(m[2], null);
+  if (shown && m && m[3]) shown.go(Number(m[3]) - 1);
+}
+
+/* The address of what is shown, so that it can be sent. */
+let remembering = null;
+function remember() {
+  clearTimeout(remembering);
+  remembering = setTimeout(() => {
+    if (!shown) return;
+    const other = shown.run.isShown ? "" : `/${shown.run.name}`;
+    try { history.replaceState(null, "", `#finding-${shown.ordinal + 1}${other}/step-${shown.step + 1}`); } catch { /* not from disk, in some browsers */ }
+  }, 200);
 }
 
 /* A damaged folder may only be noticed here: one part that cannot be drawn must not hide the others. */
@@ -63,7 +77,8 @@ function guarded(draw) {
 }
 
 header();
-document.getElementById("main").append(...DATA.searches.map((s) => guarded(() => overview(s))), guarded(list), el("div", { id: "shown" }));
+const searches = DATA.searches.map((s) => guarded(() => overview(s))), bugs = DATA.findings.length > 0;
+document.getElementById("main").append(...(bugs ? [] : searches), guarded(list), el("div", { id: "shown" }), ...(bugs ? searches : []));
 if (DATA.findings.length) follow(false);
 addEventListener("hashchange", () => follow(true));
 addEventListener("keydown", (e) => {

@@ -224,7 +224,7 @@ class Run {
     const all = [];
     this.history.forEach((list, k) => {
       const last = lastUpTo(list, i, (h) => h.at);
-      if (last >= 0) all.push({ object: this.objects[k], before: last ? list[last - 1].text : null, ...list[last] });
+      if (last >= 0) all.push({ object: this.objects[k], number: k + 1, before: last ? list[last - 1].text : null, ...list[last] });
     });
     return all;
   }

@@ -17,7 +17,7 @@ function duration(seconds) {
 function coverage(s) {
   const bound = s.bound || {};
   const within = "preemptions" in bound ? plural(bound.preemptions, "preemption") : "delays" in bound ? plural(bound.delays, "delay") : null;
-  if (s.complete) return "Complete: every schedule was covered.";
+  if (s.complete) return `Complete: every schedule${s.input_classes ? " of every input" : ""} was covered.`;
   if (within && bound.complete) return `Every schedule with at most ${within} was covered.`;
   return "Not every schedule was covered.";
 }

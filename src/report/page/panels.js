@@ -120,8 +120,9 @@ class Source {
 }
 
 class Values {
-  constructor(run, entry) {
+  constructor(run, entry, ononly) {
     this.run = run;
+    this.ononly = ononly;
     this.involved = new Set(entry.finding.where.map((p) => p.object).filter(Boolean));
     this.body = el("tbody", {});
     this.table = el("table", {}, el("thead", {}, el("tr", {},
@@ -138,7 +139,8 @@ class Values {
     this.body.replaceChildren(...all.map((v) => {
       const by = this.run.threads[v.by], fresh = v.at === step;
       return el("tr", { class: fresh ? "fresh" : "", style: `--c:${colourOf(by)}` },
-        el("th", { scope: "row", class: this.involved.has(v.object.name) ? "involved" : "", title: v.object.address }, v.object.name),
+        el("th", { scope: "row", class: this.involved.has(v.object.name) ? "involved" : "", title: v.object.address },
+          el("button", { type: "button", class: "place", title: "Show only the steps of it", onclick: () => this.ononly(v.number) }, v.object.name)),
         el("td", {}, fresh && v.before !== null && v.before !== v.text ? el("s", {}, v.before) : null, fresh && v.before !== null && v.before !== v.text ? " " : null, el("b", {}, v.text)),
         el("td", { class: "since" }, el("span", { class: "badge", style: `--c:${colourOf(by)}` }, by.name), ` ${this.run.leftOut + v.at + 1}`));
     }));

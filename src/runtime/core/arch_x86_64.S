@@ -168,6 +168,14 @@ hd_arch_entry:
 	ENTRY	pthread_getname_np
 	ENTRY	aio_error
 	ENTRY	ftrylockfile
+	ENTRY	feof
+	ENTRY	ferror
+	ENTRY	fwide
+	ENTRY	ftell
+	ENTRY	ftello
+	ENTRY	ftello64
+	ENTRY	fgetpos
+	ENTRY	fgetpos64
 	ENTRY	pthread_mutex_timedlock
 	ENTRY	pthread_mutex_clocklock
 	ENTRY	pthread_rwlock_timedrdlock

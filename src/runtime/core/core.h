@@ -110,10 +110,11 @@ struct hd_rt {
       uint16_t watched; /* plain reads to come that are checked as those of a waiting loop */
       bool
           preload; /* the program was not built with heddle cc: what its memory accesses order is not known */
+      bool touches; /* they are noted (touch.c) */
     };
   };
-  unsigned nlate, late_thread; /* times that such a loop went on since nothing else could, and the last one */
-  unsigned naside;             /* threads that were put aside (tick.c) */
+  unsigned nlate;  /* times that such loops went on since nothing else could */
+  unsigned naside; /* threads that were put aside (tick.c) */
   unsigned ntimed;
   unsigned nalarms; /* timers that send signals and were used in this execution */
   unsigned nio;     /* threads whose pending operation is one on descriptors */
@@ -128,6 +129,8 @@ struct hd_rt {
   uint64_t main_tp;
   int end_reason;      /* enum hd_run_end */
   enum hd_inexact cut; /* HD_RUN_CUT: the reason to count */
+  bool
+      unsure; /* the execution may fail only because what an earlier one did was not restored: no finding is kept */
   uint64_t grow_stack; /* HD_RUN_GROW: the pool of identities that is too small (ident.h) */
   int exit_status;
   int faulted;   /* signal of the last fault, 0: none yet in this process */

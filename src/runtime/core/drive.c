@@ -23,9 +23,12 @@
 #include "runtime/core/spin.h"
 #include "runtime/core/template.h"
 #include "runtime/core/tick.h"
+#include "runtime/core/touch.h"
 #include "runtime/core/state.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
+#include "runtime/symbolic/inputs.h"
+#include "runtime/symbolic/symbolic.h"
 #include "runtime/wrap/wrap.h"
 
 #define SCHED_STACK (1ull << 20)
@@ -46,6 +49,7 @@ static uint32_t began_under; /* shared.bound when the execution under way began 
 static bool probing;         /* this execution is executed twice: the strategy does not see it */
 static bool keep_start;      /* no checkpoint is taken in it */
 static unsigned found;       /* findings before the search */
+static long user;            /* id of the effective user before main */
 static bool timing = true;   /* how long executions take, to choose between memory and forks */
 
 _Noreturn static void leave(void) {
@@ -64,11 +68,12 @@ static void hd_rt_main(void *unused) {
     rt.cur->exit.begun = true; /* only the thread ends, not the test process */
     hd__thread_exit(NULL);
   }
+  hd__input_arguments(program.argc, program.argv);
   hd__program_exit(program.main_fn(program.argc, program.argv, program.envp));
 }
 
-/* In fork mode the parent never runs the program, and under a debugger nothing is restored: memory needs no
- * guarding then. */
+/* In fork mode the parent never runs the program, and `heddle run` and a debugger restore nothing: memory needs no guarding
+ * then. */
 static void take_snapshot(void) {
   hd__terminate_mark();
   /* The loader keeps the last error, of names that we did not find, in memory that is not restored. Calling dlerror
@@ -80,7 +85,8 @@ static void take_snapshot(void) {
   hd__heap_mark(true);
   hd__keys_mark();
   hd__exit_mark();
-  if (hd__snapshot_take(stack_lo, stack_hi, !fork_mode && !rt.config->debug, true))
+  bool again = !fork_mode && !rt.config->debug && rt.config->mode != HD_MODE_RUN;
+  if (hd__snapshot_take(stack_lo, stack_hi, again, true))
     hd__fail(HD_RTE_ENVIRONMENT, 0,
              "cannot record the program's memory (mprotect or /proc/self/maps refused)");
 }
@@ -128,7 +134,7 @@ static void grow_identities(void) {
 static void run_whole(void) {
   struct hd_thread *t = hd__thread_new(NULL, 0, 0, true);
   hd_arch_prepare(&t->ctx, stack_lo, rt.main_tp, hd_rt_main, NULL);
-  hd__prefix_begin(keep_start);
+  hd__prefix_begin(keep_start || rt.config->mode == HD_MODE_RUN);
   hd__run();
   if (rt.end_reason == HD_RUN_PAUSED) {
     hd__checkpoint_take(stack_hi);
@@ -158,6 +164,7 @@ static int run_once(void) {
   bool whole = !hd__checkpoint_taken();
   hd__files_begin();
   hd__sched_begin();
+  hd__symbolic_begin();
   if (whole) {
     hd__sites_reset();
     hd__notes_begin();
@@ -169,11 +176,13 @@ static int run_once(void) {
   int begun = hd__drive_begin(rt.search.execution);
   if (begun <= 0) return begun ? HD_RUN_LATER : HD_RUN_OVER;
   hd__fingerprint_begin();
+  hd__touch_begin();
   if (fork_mode && !probing) hd__template_begin();
   if (whole)
     run_whole();
   else
     run_rest();
+  hd__symbolic_end();
   if (rt.end_reason == HD_RUN_GROW) return HD_RUN_GROW; /* it leaves no trace */
   if (rt.events < rt.known.steps) rt.known.steps = (uint32_t)rt.events;
   if (rt.search.diverged) rt.end_reason = HD_RUN_DIVERGED;
@@ -209,10 +218,6 @@ static void prepare_tally(int reason) {
   rt.search.tally[rt.search.ntally++].value = st->execution;
 }
 
-static void make_tally(void) {
-  for (unsigned i = 0; i < rt.search.ntally; i++) *rt.search.tally[i].at = rt.search.tally[i].value;
-}
-
 /* The strategy has nothing left, in the search and under the bound that this execution belonged to. */
 static void set_over(void) {
   hd_search_lock(&rt.search);
@@ -237,17 +242,49 @@ static void conclude(int reason) {
     rt.shared->partial = 1;
   bool over = reason != HD_RUN_DIVERGED && !rt.strategy->end(&rt.search, &p, how[reason]);
   if (rt.status->epoch == rt.shared->epoch || !rt.strategy->forget) {
-    make_tally();
+    hd_search_tally(&rt.search);
     if (over) set_over();
   } else { /* another worker has restarted the search */
     rt.status->discarded++;
   }
 }
 
+/* What executions count that the strategy does not see. */
+struct counters {
+  uint64_t switches;
+  struct hd_inexact_count inexact[HD_INEXACT_COUNT];
+};
+static struct counters before_probes;
+
+static struct counters get_counters(void) {
+  struct counters c = {.switches = rt.status->switches};
+  hd__copy(c.inexact, rt.status->inexact, sizeof c.inexact);
+  return c;
+}
+
+static void set_counters(const struct counters *c) {
+  rt.status->switches = c->switches;
+  hd__copy(rt.status->inexact, c->inexact, sizeof c->inexact);
+}
+
+_Noreturn static void start_again(void) {
+  if (probing) set_counters(&before_probes); /* the next process probes again */
+  hd__start_again();
+}
+
 /* Releases the files before the strategy may have to wait for another worker, which may be waiting for the files. */
 static void leave_files(void) {
+  hd__fds_modes();
   if (!rt.status->changes_files) return;
+  if (hd_sys3(SYS_geteuid, 0, 0, 0) != user) { /* this process has no right to undo it any more */
+    if (!fork_mode && rt.config->restart == HD_RESTART_AUTO && rt.config->mode == HD_MODE_CHECK) {
+      rt.status->restart = HD_RESTART_FORK;
+      start_again();
+    }
+    if (fork_mode) return; /* its parent has */
+  }
   hd__children_begin();
+  hd__ports_leave();
   hd__files_undo();
 }
 
@@ -325,6 +362,7 @@ static int run_forked(void) {
   }
   int reason = hd__drive_wait(pid, known);
   if (rt.config->mode == HD_MODE_CHECK) hd__fds_return();
+  hd__snapshot_share();
   rt.epoch++;
   return reason;
 }
@@ -369,29 +407,6 @@ static void run_debugged(uint64_t number) {
   conclude(reason);
   hd__children_begin();
   hd__files_undo();
-}
-
-/* What executions count that the strategy does not see. */
-struct counters {
-  uint64_t switches;
-  struct hd_inexact_count inexact[HD_INEXACT_COUNT];
-};
-static struct counters before_probes;
-
-static struct counters get_counters(void) {
-  struct counters c = {.switches = rt.status->switches};
-  hd__copy(c.inexact, rt.status->inexact, sizeof c.inexact);
-  return c;
-}
-
-static void set_counters(const struct counters *c) {
-  rt.status->switches = c->switches;
-  hd__copy(rt.status->inexact, c->inexact, sizeof c->inexact);
-}
-
-_Noreturn static void start_again(void) {
-  if (probing) set_counters(&before_probes); /* the next process probes again */
-  hd__start_again();
 }
 
 /* From here on executions are forked from this process, which is at main or after the set-up. They begin as the first one did:
@@ -467,10 +482,14 @@ struct probe {
   int reason, status;
 };
 
-static struct probe probe(uint64_t number, uint64_t known) {
+/* `first`: it does nothing that an ordinary first execution would not do. What a later one fails with may be left over from
+ * the one before, and is no finding. */
+static struct probe probe(uint64_t number, uint64_t known, bool first) {
   unlearn(known);
   uint64_t before = rt.status->events;
+  rt.unsure = !first;
   int reason = run_execution(number);
+  rt.unsure = false;
   struct probe p = {rt.status->event_hash, rt.status->events - before, reason, rt.status->exit_status};
   rt.status->events = before;
   return p;
@@ -486,9 +505,9 @@ _Noreturn static void nondeterminism(uint64_t number, uint64_t known) {
   char text[400];
   hot.detail = hot.log = 1;
   rt.status->nevents = 0;
-  probe(number, known);
+  probe(number, known, false);
   uint64_t n = rt.status->nevents;
-  probe(number, known);
+  probe(number, known, false);
   uint64_t m = rt.status->nevents - n, i = 0;
   while (i < n && i < m && ev[i].op.thread == ev[n + i].op.thread && ev[i].op.kind == ev[n + i].op.kind &&
          ev[i].op.object == ev[n + i].op.object)
@@ -518,31 +537,35 @@ static bool choose_restart(uint64_t number) {
   unsigned findings = rt.status->nfindings;
   before_probes = get_counters();
   probing = keep_start = true;
-  struct probe a = probe(number, known);
+  if (fork_mode) { /* an earlier process has found that it needs that */
+    struct probe a = probe(number, known, false);
+    if (!same(a, probe(number, known, false))) nondeterminism(number, known);
+    unlearn(known);
+    probing = keep_start = false;
+    return true;
+  }
+  struct probe a = probe(number, known, true);
   keep_start = false;
   if (rt.status->nfindings > findings && !rt.config->all) {
     rt.status->events += a.events;
     return false;
   }
-  bool alike = same(a, probe(number, known));
+  bool alike = same(a, probe(number, known, false));
   if (hd__checkpoint_taken()) { /* from main it was the same, and so must it be from there */
     struct counters once = get_counters();
     rt.cover_skip++; /* it is not observed */
-    if (alike) alike = same(a, probe(number, known));
+    if (alike) alike = same(a, probe(number, known, false));
     set_counters(&once);
     if (!alike) {
       hd__checkpoint_refuse(HD_UNKEPT_DIFFERS);
       start_again();
     }
   }
-  if (!alike) {
-    fork_mode = true;
-    rt.status->restart = HD_RESTART_FORK;
-    hd__snapshot_unguard();
-    a = probe(number, known);
-    if (!same(a, probe(number, known))) nondeterminism(number, known);
-  }
   unlearn(known);
+  if (!alike) { /* what could not be restored is a matter of the process: executions are forked from a new one */
+    rt.status->restart = HD_RESTART_FORK;
+    start_again();
+  }
   probing = false;
   return true;
 }
@@ -624,6 +647,7 @@ static void search(void *unused) {
     st->restart = c->restart == HD_RESTART_FORK ? HD_RESTART_FORK : HD_RESTART_MEMORY;
   st->switched = 0;
   fork_mode = st->restart == HD_RESTART_FORK;
+  user = hd_sys3(SYS_geteuid, 0, 0, 0);
   rt.main_tp = rt.sched.tp = hd_arch_tp();
   if (hd__ident_grow(0, 4))
     hd__fail(HD_RTE_ENVIRONMENT, 0, "the system has no memory for the stacks of 4 threads");
@@ -643,7 +667,9 @@ static void search(void *unused) {
   hd__openmp_init();
   hd__numbers_init();
   hd__fingerprint_init();
+  hd__touch_init();
   hd__family_init();
+  hd__symbolic_init();
   hd__worker_start();
   take_snapshot();
   st->state = HD_ST_RUNNING;
@@ -652,7 +678,7 @@ static void search(void *unused) {
   if (!st->decided && c->restart == HD_RESTART_AUTO && c->mode == HD_MODE_CHECK && !choose_restart(number)) {
     prepare_tally(HD_RUN_FINDING);
     if (st->phase[0].strategy[0]) count(&st->phase[st->phase_now].executions);
-    make_tally();
+    hd_search_tally(&rt.search);
     leave();
   }
   __atomic_store_n(&st->decided, 1, __ATOMIC_RELEASE);

@@ -2,6 +2,7 @@
  * (or the scheduler's, for a deadlock found there). The supervisor reads and reports them. */
 #include <unwind.h>
 
+#include "runtime/core/arch.h"
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/modules.h"
@@ -63,8 +64,16 @@ void hd__site_stored(struct hd_site *s, uint64_t site) {
   }
 }
 
+/* When `pc` is in a library of the system, the call of the program that led there is an entry of its own: all calls of
+ * one function have their return address at the same place, below its frame. */
 void hd__site_stack(struct hd_site *s, struct hd_thread *t, uint64_t pc) {
-  s->npc = (uint16_t)hd__walk(t, pc, s->pc, HD_MAX_STACK);
+  const struct hd_call *f = t == rt.cur ? hot.call : t->call;
+  uint64_t call = 0;
+  unsigned n = 0;
+  if (hot.detail && pc && f > t->calls && !hd__user_text(pc) && hd_arch_peek(f[-1].sp + 8, 8, &call) &&
+      hd__user_text(call))
+    s->pc[n++] = pc;
+  s->npc = (uint16_t)(n + hd__walk(t, n ? call : pc, s->pc + n, HD_MAX_STACK - n));
 }
 
 void hd__site_fault(struct hd_site *s, uint64_t pc, uint64_t sp) {
@@ -156,7 +165,48 @@ void hd__site_block(struct hd_finding_rec *f, uint64_t addr) {
   }
 }
 
+#define FRAME_SEARCH (1ull << 16) /* bytes of an outermost frame that are searched for its return address */
+
+/* Adds the frame of the call, if its return address is found on the stack below `end`. */
+static void record_frame(struct hd_frame_recs *r, const struct hd_call *f, uint64_t end) {
+  uint64_t v = 0, pc = 0, at = f->sp + 16;
+  while (at < end && (!hd_arch_peek(at, 8, &v) || v != f->pc)) at += 8;
+  if (at < end && r->n < HD_FRAMES_CAP && hd_arch_peek(f->sp + 8, 8, &pc))
+    r->v[r->n++] = (struct hd_frame_rec){pc, f->sp + 16, at + 8};
+}
+
+/* The frames of all threads that have not ended. */
+static void record_frames(void) {
+  struct hd_frame_recs *r = (struct hd_frame_recs *)(HD_SHM_BASE + HD_SHM_FRAMES);
+  r->n = 0;
+  for (unsigned i = 0; i < rt.nthreads; i++) {
+    const struct hd_thread *t = &rt.thread[i];
+    const struct hd_call *f = t == rt.cur ? hot.call : t->call;
+    if (t->state == HD_T_DONE) continue;
+    for (; f > t->calls; f--)
+      record_frame(r, f - 1, f - 1 > t->calls ? f[-2].sp + 16 : f[-1].sp + FRAME_SEARCH);
+  }
+}
+
+static void record_block(const struct hd_block *b) {
+  struct hd_block_recs *r = (struct hd_block_recs *)(HD_SHM_BASE + HD_SHM_BLOCKS);
+  if (r->n == HD_BLOCKS_CAP) return;
+  struct hd_block_rec *out = &r->v[r->n];
+  unsigned n = hd__site_walk(b->alloc_site, out->pc, HD_BLOCK_PCS);
+  if (n == 0) return;
+  if (n < HD_BLOCK_PCS) out->pc[n] = 0;
+  out->base = b->base;
+  out->size = b->size;
+  r->n++;
+}
+
+static void record_blocks(void) {
+  ((struct hd_block_recs *)(HD_SHM_BASE + HD_SHM_BLOCKS))->n = 0;
+  hd__heap_each_block(record_block);
+}
+
 void hd__finding_done(struct hd_finding_rec *f, bool fatal) {
+  if (rt.unsure) hd__end(HD_RUN_FINDING);
   static uint64_t fpath_next;
   struct hd_status *st = rt.status;
   hd_step *fpath = (hd_step *)(HD_SHM_BASE + HD_SHM_FPATH);
@@ -184,6 +234,10 @@ void hd__finding_done(struct hd_finding_rec *f, bool fatal) {
   }
   hd__notes_take(f);
   if (hot.log) hd__debug_finding(f);
+  if (hot.detail) {
+    record_frames();
+    record_blocks();
+  }
   __atomic_store_n(&st->nfindings, st->nfindings + 1, __ATOMIC_RELEASE);
   if (!rt.config->all) hd__end(HD_RUN_FINDING);
   if (fatal) hd__thread_stop();
@@ -285,6 +339,19 @@ static void add_waits(struct hd_finding_rec *f, bool holders) {
     s->size = t->wait.at ? t->wait.at->signals : t->sys.io ? (uint32_t)hd__io_fd(t) : 0;
     if (t->wait.at && t->wait.at->kind != HD_OBJ_COND) hd__site_holders(f, t->wait.at);
   }
+}
+
+/* The watchdog's time is over, and nothing has come from outside. */
+void hd__report_unanswered(void) {
+  uint64_t sum = 0;
+  for (unsigned i = 0; i < rt.nthreads; i++)
+    if (rt.thread[i].state == HD_T_BLOCKED) sum += hd__stable(rt.thread[i].op.pc);
+  struct hd_finding_rec *f = rt.nstopped ? NULL : hd__finding(HD_KIND_HANG, sum, 0);
+  if (f) {
+    add_waits(f, true);
+    hd__finding_done(f, false);
+  }
+  hd__end(HD_RUN_STUCK);
 }
 
 void hd__report_deadlock(void) {

@@ -50,6 +50,7 @@ void hd__report_simple(unsigned kind, uint64_t object, uint64_t pc, const char *
 struct hd_finding_rec *hd__finding_unwound(unsigned kind, unsigned op);
 _Noreturn void hd__report_assertion(const char *text);
 void hd__report_deadlock(void);
+void hd__report_unanswered(void);
 void hd__report_livelock(void);
 void hd__report_overflow(uint64_t pc);
 

@@ -184,6 +184,24 @@ struct hd_ident *hd__ident_take(struct hd_thread *parent, size_t stack_size, uns
   return id;
 }
 
+/* libc makes the real thread as if the first one had called it, with system calls that are not the program's. */
+struct hd_ident *hd__ident_more(struct hd_thread *parent, size_t stack_size, unsigned number, bool numbered) {
+  uint64_t pool, tp = hd_arch_tp();
+  struct hd_ident *id = NULL;
+  int active = hot.active, selector = hot.selector;
+  for (bool made = true; !id && made;) {
+    id = hd__ident_take(parent, stack_size, number, numbered, &pool);
+    if (id) break;
+    hot.active = hot.selector = 0;
+    hd_arch_set_tp(rt.main_tp);
+    made = make(pool) == 0;
+    hd_arch_set_tp(tp);
+    hot.active = active;
+    hot.selector = selector;
+  }
+  return id;
+}
+
 /* Lists are in the order of creation: a thread that starts another round of threads gives them the same identities. */
 static void leave(struct hd_ident *id, struct hd_thread *to) {
   struct hd_ident **p = to->spare_last && to->spare_last < id ? &to->spare_last->next : &to->spare;

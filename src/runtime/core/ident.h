@@ -40,6 +40,9 @@ int hd__ident_grow(uint64_t pool, unsigned n);
  * `numbered`: the number stands for its place in the tree of creations. */
 struct hd_ident *hd__ident_take(struct hd_thread *parent, size_t stack_size, unsigned number, bool numbered,
                                 uint64_t *pool);
+/* The same in an execution that cannot be run again, since what it does to the outside stays: makes what is missing. NULL
+ * when the system has no memory or threads left. */
+struct hd_ident *hd__ident_more(struct hd_thread *parent, size_t stack_size, unsigned number, bool numbered);
 /* The thread has ended. Leaves its identities to the one that joined it, or to anybody. */
 void hd__ident_leave(struct hd_thread *t, struct hd_thread *to);
 void hd__ident_release(struct hd_thread *t);

@@ -156,7 +156,7 @@ void hd__sched_begin(void) {
   rt.known.now = 0;
   rt.events = 0;
   rt.choice = rt.nchoices = rt.nunjoined = rt.nspinning = rt.narmed = rt.nio = rt.watched = rt.between =
-      rt.nlate = rt.late_thread = rt.naside = 0;
+      rt.nlate = rt.naside = 0;
   rt.in_exit = rt.event_due = rt.forked = rt.sent = rt.entered = false;
   rt.lost = 0;
   rt.exit_status = 0;
@@ -230,7 +230,7 @@ static __attribute__((noinline)) struct hd_thread *idle(void) {
         struct hd_thread *t = &rt.thread[i];
         if (t->timer.set && (!first || t->timer.deadline < first->timer.deadline)) first = t;
       }
-    uint64_t timer = rt.nio ? hd__timerfd_next() : HD_FOREVER;
+    uint64_t timer = rt.nio || rt.nspinning ? hd__timerfd_next() : HD_FOREVER;
     uint64_t alarm = hd__alarm_next();
     uint64_t next = first && first->timer.deadline < timer ? first->timer.deadline : timer;
     if (alarm < next) next = alarm;
@@ -256,6 +256,7 @@ static __attribute__((noinline)) struct hd_thread *idle(void) {
       hd__time_out(first);
     } else {
       hd__io_poll(hd__timerfd_fire(rt.now, true));
+      if (rt.narmed) hd__spin_update(); /* a loop may poll it */
     }
     if (alarm != next && rt.nenabled && (rt.ntimed || timer != HD_FOREVER))
       rt.due = next + (close > CLOSE_NS ? close : CLOSE_NS);

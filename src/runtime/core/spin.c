@@ -34,8 +34,8 @@
  *     reads something else, or ends in another state. The execution is dropped, and it is learned that those registers and
  *     words of the stack matter: a round after which they differ is not repeated any more.
  *  6. A loop that does more, but finds the same value at its anchor again and again, lets others go first after some
- *     laps: as if it waited, but it continues when nothing else can run, too (Musuvathi, Qadeer, "Fair Stateless Model
- *     Checking", PLDI 2008). That it could have gone on is noted.
+ *     laps: as if it waited (invariant 4), but it continues when nothing else can run, too, with all that wait like it (Musuvathi,
+ *     Qadeer, "Fair Stateless Model Checking", PLDI 2008). That it could have gone on is noted.
  *
  * Not recognised: state that only uninstrumented code keeps (a loop that ends by calling rand()). See
  * docs/soundness.md. */
@@ -52,8 +52,9 @@
 #define WINDOW 8 /* checks elsewhere before the anchor moves, at first and at most */
 #define WINDOW_MAX 64
 #define MOVES 4
-#define LAPS 32 /* rounds of a loop that does more than wait, before others go first */
-#define ALIKE 2 /* the same for one that changes something, and is otherwise as in the round before */
+#define LAPS 32       /* rounds of a loop that does more than wait, before others go first */
+#define LAPS_MAX 4096 /* what that doubles to, at most, while several loops wait */
+#define ALIKE 2       /* the same for one that changes something, and is otherwise as in the round before */
 #define MANY_LAPS 64
 #define SOME_LAPS 16     /* of these, ALIKE + 1 are compared */
 #define LATE_MAX 32      /* so often loops go on because nothing else can, in one execution */
@@ -246,7 +247,7 @@ void hd__spin_read(uint64_t a, uint32_t size) {
   if (s->counts && (s->counts == HD_SPIN_LOOKS || is_own(s, a))) return;
   bool visible = is_word(a) || hd__shadow_visible(a, size);
   /* Its own stack is part of the local state, unless other threads access it, or nothing else is left to watch. */
-  if ((s->counts || (own_stack(t, a) && !rt.watched)) && !visible) return;
+  if (own_stack(t, a) && (s->counts || !rt.watched) && !visible) return;
   for (unsigned i = 0; i < g->nplaces; i++)
     if (g->place[i].addr == a) {
       s->mixed |= value_at(a, g->place[i].size) != s->read[i].value;
@@ -254,8 +255,8 @@ void hd__spin_read(uint64_t a, uint32_t size) {
     }
   if (was_read(s, a)) return;
   if (s->again) end_repetition(s);
-  /* A place that is too large, or one too many */
-  if (size > UINT8_MAX || !(visible ? watch : watch_private)(s, a, size, value_at(a, size))) disarm(t);
+  bool room = size <= UINT8_MAX && (visible ? watch : watch_private)(s, a, size, value_at(a, size));
+  if (!room && (visible || !s->counts)) disarm(t);
 }
 
 void hd__spin_unlike(void) {
@@ -403,14 +404,21 @@ void hd__spin_let_go(void) {
   if (s->counts) {
     s->counts = HD_SPIN_GOES_ON;
     s->laps = s->lap_changes = s->alike = 0;
-    if (s->late && rt.late_thread == t->id) s->lap_limit *= 2; /* it is alone */
-    if (s->late) rt.late_thread = t->id;
     s->late = false;
     disarm(t);
     return;
   }
   s->rounds = 1;
   start_round(t);
+}
+
+/* Other threads may go. What the hook has noted of this one is looked at afterwards, too. */
+static void step(void) {
+  uint64_t sp = hot.sp, regs[sizeof hot.regs / sizeof *hot.regs];
+  hd__copy(regs, hot.regs, sizeof regs);
+  hd__step();
+  hot.sp = sp;
+  hd__copy(hot.regs, regs, sizeof regs);
 }
 
 /* The loop waits: its next operation, if that is all it consists of, or an operation of its own. */
@@ -437,7 +445,7 @@ static void wait_for_change(struct hd_thread *t, uint64_t a, enum hd_spin_head h
   if (g->nplaces > HD_AWAIT_PLACES) hd__inexact(HD_INEXACT_SPIN_PLACES, pc);
   s->lap_event = rt.events;
   hd__spin_hold();
-  hd__step();
+  step();
   if (hd__spin_interrupted()) return;
   hd__event(s->late ? HD_EV_LATE : 0);
   hd__spin_let_go();
@@ -533,7 +541,7 @@ static void count_lap(struct hd_thread *t, uint64_t a, enum hd_spin_head head, u
     s->counts = next;
     return;
   }
-  if (!t->armed || !s->guard.nplaces) {
+  if (!t->armed || !(s->guard.nplaces + s->nprivate)) {
     s->counts = HD_SPIN_GOES_ON;
     s->laps = 0;
     return;
@@ -628,17 +636,22 @@ void hd__spin_polled(unsigned what, bool noted) {
   if (noted || rt.cur->sys.context) hd__spin_read((uint64_t)&hd__spin_word[what], sizeof hd__spin_word[what]);
 }
 
+/* All that wait by counting go on: if only one did, it could reach the end of its loop while the others are still held in
+ * theirs, and what follows the loops would never interleave. Each is patient for longer now, so that few such rounds
+ * bring long loops to their ends. */
 bool hd__spin_late(void) {
-  for (unsigned i = 1; i <= rt.nthreads; i++) { /* in turns */
-    struct hd_thread *t = &rt.thread[(rt.late_thread + i) % rt.nthreads];
+  unsigned n = 0;
+  for (unsigned i = 0; i < rt.nthreads; i++) n += rt.thread[i].spin.waiting && rt.thread[i].spin.counts;
+  if (!n) return false;
+  if (rt.nlate++ > LATE_MAX) hd__cut(HD_INEXACT_LOOP_BOUND);
+  for (unsigned i = 0; i < rt.nthreads; i++) {
+    struct hd_thread *t = &rt.thread[i];
     if (!t->spin.waiting || !t->spin.counts) continue;
-    if (rt.nlate++ > LATE_MAX) hd__cut(HD_INEXACT_LOOP_BOUND);
-    hd__family_none(); /* which one goes on depends on its number */
+    if (n == 1 || t->spin.lap_limit < LAPS_MAX) t->spin.lap_limit *= 2;
     t->spin.late = true;
     hd__enable(t);
-    return true;
   }
-  return false;
+  return true;
 }
 
 /* Another process may change memory that it shares with this one. Then waiting takes real time, and what the loop

@@ -94,7 +94,7 @@ void hd__attach(void) {
   if (p != (void *)HD_SHM_BASE) hd__die(97);
   struct hd_ctl *ctl = p;
   if (ctl->magic != HD_CTL_MAGIC || ctl->abi != HD_ABI_VERSION || ctl->size != sizeof *ctl)
-    hd__die(96); /* the supervisor has another version */
+    hd__die(HD_DIED_VERSION);
   hd_sys3(SYS_close, HD_CTL_FD, 0, 0);
   rt.ctl = ctl;
   rt.config = &ctl->config;

@@ -94,6 +94,8 @@ struct hd_thread {
   } cancel;
   struct { /* signals, one bit each, from 1 (wrap/signal.c) */
     uint64_t mask;
+    uint64_t outside;             /* `window`: the mask from before */
+    bool window;                  /* ppoll and the like: its mask is that of the wait it is in */
     uint64_t late;                /* sent, but not noticed yet (wrap/signal_late.c) */
     unsigned ran, handling;       /* handlers that it ran; that it is in */
     bool taken;                   /* a handler comes in the place of its pending operation */
@@ -148,6 +150,7 @@ struct hd_thread {
     uint32_t renumbers; /* operations on the table of descriptors */
     int closing;        /* the number that it closes, from 1; 0: none (fds.c) */
     uint32_t randoms;   /* times it asked for random numbers */
+    uint32_t named; /* the number of a process or thread in the name that its call was given, 0 (pids.c) */
   } sys;
   struct hd_ident *ident; /* NULL for the first thread */
   struct hd_ident
@@ -200,6 +203,11 @@ struct hd_thread {
     int policy, priority;
     unsigned long *cpus; /* NULL: any */
   } attr;
+  struct {                  /* inputs and expressions (symbolic/) */
+    uint32_t inputs, reads; /* that it has had */
+    uint32_t result;        /* of what it returned: an expression, or 0 */
+    bool quiet;             /* what the function that it calls reads stays symbolic */
+  } symbolic;
   uint32_t looks;      /* at what is not known to change (state.h) */
   struct hd_spin spin; /* the last: most of it is not cleared */
 };

@@ -91,8 +91,10 @@ static void load_search(void) {
 
 void hd__worker_start(void) {
   struct hd_status *st = rt.status;
-  if (rt.ctl->retry)
-    st->visible_count = st->visible_at_start; /* undo the execution that the dead process tried */
+  if (rt.ctl->retry) { /* undo the execution that the dead process tried */
+    st->visible_count = st->visible_at_start;
+    st->shared_seen = 0;
+  }
   hd_search_lock(&rt.search);
   hd_search_recover(&rt.search);
   if (rt.shared->inbox_full) load_search();
@@ -110,11 +112,14 @@ void hd__worker_nap(void) {
   rt.status->upkeep++;
 }
 
+/* The supervisor asks for a pause, then looks whether we wait; we say that we do not, then look whether it asks. Both in the
+ * order in which everybody sees them: so either it sees that we go on, or we see that it asks again. */
 void hd__worker_pause(void) {
-  if (!__atomic_load_n(&rt.shared->pause, __ATOMIC_ACQUIRE)) return;
-  __atomic_store_n(&rt.status->paused, 1, __ATOMIC_RELEASE);
-  while (__atomic_load_n(&rt.shared->pause, __ATOMIC_ACQUIRE) && !rt.ctl->supervisor_stop) hd__worker_nap();
-  __atomic_store_n(&rt.status->paused, 0, __ATOMIC_RELEASE);
+  while (__atomic_load_n(&rt.shared->pause, __ATOMIC_SEQ_CST) && !rt.ctl->supervisor_stop) {
+    __atomic_store_n(&rt.status->paused, 1, __ATOMIC_SEQ_CST);
+    while (__atomic_load_n(&rt.shared->pause, __ATOMIC_ACQUIRE) && !rt.ctl->supervisor_stop) hd__worker_nap();
+    __atomic_store_n(&rt.status->paused, 0, __ATOMIC_SEQ_CST);
+  }
 }
 
 /* There is no work now. The number drawn for the execution that did not start is lost, but not counted. Returns
@@ -126,8 +131,9 @@ bool hd__worker_later(void) {
   return true;
 }
 
-/* Draws a number, 0 if the limit is reached. */
+/* Draws a number, 0 if the limit is reached. That of a sampler is the sample: none may be lost or drawn twice. */
 static uint64_t draw(void) {
+  if (!rt.strategy->systematic) return hd_search_draw(&rt.search);
   uint64_t n = __atomic_add_fetch(&rt.shared->next_execution, 1, __ATOMIC_RELAXED);
   uint64_t max = rt.config->max_executions;
   if (!max || n <= max + __atomic_load_n(&rt.shared->not_begun, __ATOMIC_RELAXED)) return n;
@@ -138,12 +144,31 @@ static uint64_t draw(void) {
 #define PATIENCE 50 /* times to wait for a number */
 #define AT_LEAST 5  /* even when no other worker seems about to return one */
 
+/* There is no number, and another machine may have some. As in hd__worker_pause. */
+static uint64_t wait_for_number(void) {
+  for (uint64_t n = 0;;) {
+    __atomic_store_n(&rt.status->paused, 1, __ATOMIC_SEQ_CST);
+    do {
+      hd__worker_nap();
+    } while (__atomic_load_n(&rt.shared->pause, __ATOMIC_ACQUIRE) && !rt.ctl->supervisor_stop);
+    __atomic_store_n(&rt.status->paused, 0, __ATOMIC_SEQ_CST);
+    if (rt.ctl->supervisor_stop) return 0;
+    if (__atomic_load_n(&rt.shared->pause, __ATOMIC_SEQ_CST)) continue;
+    n = draw();
+    if (n || __atomic_load_n(&rt.shared->spent, __ATOMIC_ACQUIRE)) return n;
+  }
+}
+
 uint64_t hd__worker_next(void) {
   if (rt.ctl->retry) {
+    const struct hd_status *st = rt.status;
     rt.ctl->retry = 0;
-    if (rt.status->execution) return rt.status->execution;
+    /* Else the sample was taken, and the process died after its end. A tree that has moved on gives another execution that
+     * number. */
+    if (st->execution && (rt.strategy->systematic || st->counted != st->execution)) return st->execution;
   }
   uint64_t n = draw();
+  if (!n && rt.config->served) return wait_for_number();
   /* An idle worker may hold the last number, and will return it. */
   for (int i = 0; !n && rt.search.workers > 1 && i < PATIENCE; i++) {
     if (i >= AT_LEAST && !hd_crew_others(&rt.shared->hungry, rt.search.worker)) break;

@@ -90,6 +90,7 @@ static void started(long pid, bool shares, int gate) {
   for (struct hd_desc *o = hd__descs; o; o = o->next) /* the child has these too */
     if (o->kind == HD_IO_PIPE || o->kind == HD_IO_SOCKET || o->kind == HD_IO_EVENT) {
       o->inside = false;
+      o->passed = true;
       o->idle_only = true;
     }
 }

@@ -34,6 +34,9 @@ static uint64_t before[SET];          /* open before main */
 static uint64_t moved[SET];           /* of those: read or sought, offset to be restored */
 static HD_EXEC uint64_t randoms[SET]; /* /dev/urandom and /dev/random */
 static int64_t offset[HD_FDS];
+static int mode[HD_FDS]; /* flags of the descriptions from before main, which other processes share */
+static HD_EXEC bool mode_changed;
+static struct stat output[2];         /* of standard output and error, before main */
 static HD_EXEC uint64_t leaving[SET]; /* closed, but the number is not free yet */
 static struct { int fd, saved; } replaced[64];
 static unsigned nreplaced;
@@ -73,6 +76,7 @@ void hd__fd_moved(long fd) {
 
 void hd__fds_init(void) {
   hd__zero(before, sizeof before);
+  for (int i = 0; i < 2; i++) hd_sys3(SYS_fstat, i + 1, &output[i], 0);
   for (int first = 0; first < HD_FDS;
        first += 64) { /* one call for many descriptors, most of which are closed */
     struct pollfd all[64];
@@ -82,11 +86,21 @@ void hd__fds_init(void) {
       if (asked ? all[fd - first].revents & POLLNVAL : hd_sys3(SYS_fcntl, fd, F_GETFD, 0) < 0) continue;
       add(before, fd);
       offset[fd] = hd_sys3(SYS_lseek, fd, 0, SEEK_CUR);
+      mode[fd] = (int)hd_sys3(SYS_fcntl, fd, F_GETFL, 0);
     }
   }
 }
 
-/* A forked execution has moved offsets that it shares with us, whatever it remembers of that. */
+void hd__fd_mode_changes(long fd) { mode_changed |= has(before, fd); }
+
+void hd__fds_modes(void) {
+  for (int fd = 0; mode_changed && fd < HD_FDS; fd++)
+    if (hd__fd_before(fd) && hd_sys3(SYS_fcntl, fd, F_GETFL, 0) != mode[fd])
+      hd_sys3(SYS_fcntl, fd, F_SETFL, mode[fd]);
+  mode_changed = false;
+}
+
+/* A forked execution has moved offsets, and changed flags, that it shares with us, whatever it remembers of that. */
 void hd__fds_rewind(void) {
   for (int i = 0; i < SET; i++)
     for (uint64_t set = before[i]; set; set &= set - 1) {
@@ -94,6 +108,8 @@ void hd__fds_rewind(void) {
       if (fd != 1 && fd != 2 && offset[fd] >= 0 && hd_sys3(SYS_lseek, fd, 0, SEEK_CUR) != offset[fd])
         hd_sys3(SYS_lseek, fd, offset[fd], SEEK_SET);
     }
+  mode_changed = true;
+  hd__fds_modes();
 }
 
 static void rewind_kept(void);
@@ -123,6 +139,7 @@ void hd__fds_begin(void) {
     hd__zero(moved, sizeof moved);
     any_moved = false;
   }
+  hd__fds_modes();
   rewind_kept();
   nin_flight = 0;
   for (; highest >= 0; highest--) {
@@ -220,6 +237,20 @@ struct hd_desc *hd__desc_new(unsigned kind, struct hd_chan *c) {
   return d;
 }
 
+/* A socket that waits for clients, or for messages, while the program is its own client: nobody else comes. */
+static bool is_closed(const struct hd_desc *d) {
+  if (d->passed || d->kind == HD_IO_CHILD) return false;
+  return rt.config->closed || (d->kind == HD_IO_SOCKET && hd__state_learned(HD_STATE_CLIENTS));
+}
+
+bool hd__fd_outside(const struct hd_desc *d) {
+  if (d->inside) return false;
+  if (d->kind != HD_IO_EPOLL) return !is_closed(d);
+  for (const struct hd_interest *i = d->interest; i; i = i->next)
+    if (hd__fd_outside(i->d)) return true;
+  return false;
+}
+
 static void bind_fd(long fd, struct hd_desc *d) {
   table[fd] = last[fd] = d;
   if (fd > highest) highest = (int)fd;
@@ -265,6 +296,16 @@ static unsigned kind_of(long fd, const struct stat *st) {
   return may_wait(fd, st) ? HD_IO_DEVICE : HD_IO_OTHER;
 }
 
+/* Whether the number, from before main, refers to standard output or error. */
+static bool is_output(long fd, const struct stat *st) {
+  for (int out = 1; out <= 2; out++) {
+    const struct stat *s = &output[out - 1];
+    if (has(before, out) && s->st_dev == st->st_dev && s->st_ino == st->st_ino && !S_ISREG(s->st_mode))
+      return hd__fd_before(fd);
+  }
+  return false;
+}
+
 /* Finds the description of a descriptor whose creation was not observed. */
 static struct hd_desc *discover(long fd) {
   struct stat st;
@@ -272,6 +313,8 @@ static struct hd_desc *discover(long fd) {
   bool old = hd__fd_before(fd);
   unsigned kind = kind_of(fd, &st);
   if (old && kind == HD_IO_DEVICE) kind = HD_IO_OTHER; /* the terminal that the program was started at */
+  /* Standard output: /dev/null in a search, a pipe when a finding is confirmed or shown. It is the same to the program. */
+  if (is_output(fd, &st)) kind = HD_IO_OTHER;
   bool named = kind == HD_IO_FILE || kind == HD_IO_QUEUE || (kind == HD_IO_PIPE && !old);
   struct hd_chan *c = named ? file_chan(kind, fd, &st) : get(sizeof *c);
   if (!named)
@@ -364,6 +407,8 @@ static void table_changes(bool opens, bool alone) {
   if (!alone) hd__fd_stale();
   if (rt.cur->sys.renumbers > MOST) hd__inexact(HD_INEXACT_FD_NUMBERS, hot.syscall_pc);
 }
+
+bool hd__fd_is_free(long fd) { return has(leaving, fd); }
 
 /* A number that is taken, but refers to nothing yet, or no longer. */
 static long placeholder(void) { return hd_sys4(SYS_openat, AT_FDCWD, "/", O_PATH | O_CLOEXEC, 0); }
@@ -509,11 +554,11 @@ long hd__fd_received(long fd, bool peeked) {
 
 long hd__fd_opened(long fd, struct hd_desc *d) {
   if (fd < 0 || fd >= HD_FDS) return fd;
-  if (HD_UNLIKELY(hd__fd_limit_reached())) {
+  fd = own_number(fd);
+  if (HD_UNLIKELY(hd__fd_over_limit(fd))) {
     hd_sys3(SYS_close, fd, 0, 0);
     return -EMFILE;
   }
-  fd = own_number(fd);
   own(fd);
   del(randoms, fd);
   table[fd] = NULL;
@@ -541,10 +586,15 @@ static void unbind(long fd) {
 
 static long dup_lowest(long nr, const long *a) {
   struct hd_desc *d = hd__fd(a[0]);
+  if (nr == SYS_fcntl && hd__fd_over_limit(a[2])) return -EINVAL;
   long r = hd_sys3(nr, a[0], a[1], a[2]);
   bool random = hd__fd_random(a[0]);
   if (r < 0) return r;
   if (nr == SYS_dup || !a[2]) r = own_number(r); /* else one above a limit was requested: it is not changed */
+  if (HD_UNLIKELY(hd__fd_over_limit(r))) {
+    hd_sys3(SYS_close, r, 0, 0);
+    return -EMFILE;
+  }
   if (r >= HD_FDS) return r;
   own(r);
   opened_by(r);
@@ -555,8 +605,10 @@ static long dup_lowest(long nr, const long *a) {
 }
 
 long hd__fd_dup(long nr, const long *a) {
+  if (hd__fd_is_free(a[0])) return -EBADF;
   if (nr == SYS_dup || nr == SYS_fcntl) return dup_lowest(nr, a);
   if (a[0] == a[1]) return hd_sys3(nr, a[0], a[1], a[2]);
+  if (hd__fd_over_limit(a[1])) return -EBADF;
   struct hd_desc *d = hd__fd(a[0]);
   if (d) save_before(a[1]);
   long r = hd_sys3(nr, a[0], a[1], a[2]);
@@ -607,10 +659,17 @@ long hd__fd_close(long fd) {
 }
 
 long hd__fd_next(unsigned from) {
-  while (from < HD_FD_OWN && !has(ours, from)) from++;
-  return from < HD_FD_OWN ? (long)from : -1;
+  for (; from < HD_FD_OWN; from++)
+    if (has(ours, from) || (has(before, from) && hd_sys3(SYS_fcntl, from, F_GETFD, 0) >= 0)) return from;
+  return -1;
 }
 
-void hd__fd_close_range(unsigned from, unsigned to) {
-  for (long fd; (fd = hd__fd_next(from)) >= 0 && fd <= (long)to; from = (unsigned)fd + 1) hd__fd_close(fd);
+long hd__fd_close_range(unsigned from, unsigned to, unsigned flags) {
+  if (from > to || flags & ~(CLOSE_RANGE_UNSHARE | CLOSE_RANGE_CLOEXEC)) return -EINVAL;
+  for (long fd; (fd = hd__fd_next(from)) >= 0 && fd <= (long)to; from = (unsigned)fd + 1)
+    if (flags & CLOSE_RANGE_CLOEXEC)
+      hd_sys3(SYS_fcntl, fd, F_SETFD, FD_CLOEXEC);
+    else
+      hd__fd_close(fd);
+  return 0;
 }

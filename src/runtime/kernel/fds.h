@@ -85,6 +85,7 @@ struct hd_desc {
   bool looked;    /* its readiness has been read */
   bool idle_only; /* outside, and polled only when no thread can run */
   bool before;    /* from before main */
+  bool passed;    /* a child process has it, too */
   bool inet, stream, listening;
   bool unaccepted;  /* the end that accept will return */
   bool broken;      /* no reader is left */
@@ -116,6 +117,8 @@ struct hd_desc *hd__fd(long fd);
 extern struct hd_desc *hd__descs;
 extern bool hd__descs_new; /* one of them has not been polled yet */
 struct hd_desc *hd__desc_new(unsigned kind, struct hd_chan *c);
+/* Whether something outside this process can make it ready. */
+bool hd__fd_outside(const struct hd_desc *d);
 struct hd_chan *hd__chan_new(unsigned kind);
 /* What a closed number referred to last in this execution, or NULL. */
 struct hd_desc *hd__fd_last(long fd);
@@ -155,7 +158,9 @@ long hd__fd_dup(long nr, const long *a);
 long hd__fd_close(long fd);
 /* The first number from there on that the program has opened, -1: none. */
 long hd__fd_next(unsigned from);
-void hd__fd_close_range(unsigned from, unsigned to);
+/* Whether the number is taken, but counts as free: nothing may be done with it. */
+bool hd__fd_is_free(long fd);
+long hd__fd_close_range(unsigned from, unsigned to, unsigned flags);
 void hd__fd_moved(long fd); /* the offset changes */
 bool hd__fd_random(long fd);
 bool hd__fd_before(long fd);

@@ -30,6 +30,9 @@ static struct hd_undo_log *undo_log(void) { return (struct hd_undo_log *)(HD_SHM
 
 /* ---- one process at a time ---- */
 
+/* Whether changes stay: a program that is run only once keeps them. */
+static bool keeps(void) { return rt.config->mode == HD_MODE_RUN; }
+
 static int lock_fd = -1;
 static bool locked; /* by this execution */
 
@@ -42,6 +45,19 @@ static void lock_files(void) {
     rt.status->heartbeat++;
   }
   locked = true;
+}
+
+static bool holds_port; /* some execution has taken a port that it names itself */
+
+void hd__port_taken(void) {
+  if (keeps()) return;
+  holds_port = true;
+  lock_files();
+}
+
+/* Before other processes may go on, ports must be free. */
+void hd__ports_leave(void) {
+  if (holds_port) hd__fds_begin();
 }
 
 static int64_t first_pid; /* in fork mode, of the parent of all executions */
@@ -95,9 +111,6 @@ _Noreturn static void too_much(void) {
       "the program changes more than 1 GiB of existing files in one execution, which Heddle cannot restore: "
       "use smaller files");
 }
-
-/* Whether changes stay: a program that is run only once keeps them. */
-static bool keeps(void) { return rt.config->mode == HD_MODE_RUN; }
 
 static struct hd_undo_rec *record(unsigned kind, const char *path, uint64_t data_len, const struct stat *st) {
   lock_files();
@@ -161,6 +174,9 @@ static bool save(const char *path) {
     long n = hd_sys3(SYS_readlink, path, to, sizeof to - 1);
     to[n > 0 ? n : 0] = 0;
     record_text(HD_UNDO_LINK, path, to, &st);
+  } else if (S_ISSOCK(st.st_mode) || S_ISFIFO(st.st_mode)) {
+    unsigned kind = S_ISFIFO(st.st_mode) ? HD_UNDO_FIFO : HD_UNDO_SOCKET;
+    hd_undo_commit(undo_log(), record(kind, path, 0, &st));
   }
   return true;
 }
@@ -245,7 +261,7 @@ static long open_call(long nr, const long *a) {
 
 /* ---- the other calls that name files ---- */
 
-enum what { OPEN = 1, LOOK, MAKE, UNLINK, RENAME, TRUNCATE, META };
+enum what { OPEN = 1, LOOK, MAKE, UNLINK, RENAME, TRUNCATE, META, ATTRIBUTE };
 
 static const struct call {
   short nr;
@@ -253,26 +269,58 @@ static const struct call {
   int8_t dir, path;   /* arguments; -1: the working folder */
   int8_t dir2, path2; /* of a second name */
 } calls[] = {
-    {SYS_open, OPEN, -1, 0, -1, -1},         {SYS_openat, OPEN, 0, 1, -1, -1},
-    {SYS_creat, OPEN, -1, 0, -1, -1},        {SYS_openat2, OPEN, 0, 1, -1, -1},
-    {SYS_stat, LOOK, -1, 0, -1, -1},         {SYS_lstat, LOOK, -1, 0, -1, -1},
-    {SYS_newfstatat, LOOK, 0, 1, -1, -1},    {SYS_statx, LOOK, 0, 1, -1, -1},
-    {SYS_access, LOOK, -1, 0, -1, -1},       {SYS_faccessat, LOOK, 0, 1, -1, -1},
-    {SYS_faccessat2, LOOK, 0, 1, -1, -1},    {SYS_readlink, LOOK, -1, 0, -1, -1},
-    {SYS_readlinkat, LOOK, 0, 1, -1, -1},    {SYS_getdents64, LOOK, -1, -1, -1, -1},
-    {SYS_mkdir, MAKE, -1, 0, -1, -1},        {SYS_mkdirat, MAKE, 0, 1, -1, -1},
-    {SYS_mknod, MAKE, -1, 0, -1, -1},        {SYS_mknodat, MAKE, 0, 1, -1, -1},
-    {SYS_symlink, MAKE, -1, 1, -1, -1},      {SYS_symlinkat, MAKE, 1, 2, -1, -1},
-    {SYS_link, MAKE, -1, 1, -1, -1},         {SYS_linkat, MAKE, 2, 3, -1, -1},
-    {SYS_unlink, UNLINK, -1, 0, -1, -1},     {SYS_unlinkat, UNLINK, 0, 1, -1, -1},
-    {SYS_rmdir, UNLINK, -1, 0, -1, -1},      {SYS_rename, RENAME, -1, 0, -1, 1},
-    {SYS_renameat, RENAME, 0, 1, 2, 3},      {SYS_renameat2, RENAME, 0, 1, 2, 3},
-    {SYS_truncate, TRUNCATE, -1, 0, -1, -1}, {SYS_chmod, META, -1, 0, -1, -1},
-    {SYS_fchmodat, META, 0, 1, -1, -1},      {SYS_chown, META, -1, 0, -1, -1},
-    {SYS_lchown, META, -1, 0, -1, -1},       {SYS_fchownat, META, 0, 1, -1, -1},
-    {SYS_utimensat, META, 0, 1, -1, -1},     {SYS_utimes, META, -1, 0, -1, -1},
-    {SYS_utime, META, -1, 0, -1, -1},        {SYS_fchmod, META, 0, -1, -1, -1},
+    {SYS_open, OPEN, -1, 0, -1, -1},
+    {SYS_openat, OPEN, 0, 1, -1, -1},
+    {SYS_creat, OPEN, -1, 0, -1, -1},
+    {SYS_openat2, OPEN, 0, 1, -1, -1},
+    {SYS_stat, LOOK, -1, 0, -1, -1},
+    {SYS_lstat, LOOK, -1, 0, -1, -1},
+    {SYS_newfstatat, LOOK, 0, 1, -1, -1},
+    {SYS_statx, LOOK, 0, 1, -1, -1},
+    {SYS_access, LOOK, -1, 0, -1, -1},
+    {SYS_faccessat, LOOK, 0, 1, -1, -1},
+    {SYS_faccessat2, LOOK, 0, 1, -1, -1},
+    {SYS_readlink, LOOK, -1, 0, -1, -1},
+    {SYS_readlinkat, LOOK, 0, 1, -1, -1},
+    {SYS_getdents64, LOOK, 0, -1, -1, -1},
+    {SYS_chdir, LOOK, -1, 0, -1, -1},
+    {SYS_fchdir, LOOK, 0, -1, -1, -1},
+    {SYS_getxattr, LOOK, -1, 0, -1, -1},
+    {SYS_lgetxattr, LOOK, -1, 0, -1, -1},
+    {SYS_listxattr, LOOK, -1, 0, -1, -1},
+    {SYS_llistxattr, LOOK, -1, 0, -1, -1},
+    {SYS_statfs, LOOK, -1, 0, -1, -1},
+    {SYS_mkdir, MAKE, -1, 0, -1, -1},
+    {SYS_mkdirat, MAKE, 0, 1, -1, -1},
+    {SYS_mknod, MAKE, -1, 0, -1, -1},
+    {SYS_mknodat, MAKE, 0, 1, -1, -1},
+    {SYS_symlink, MAKE, -1, 1, -1, -1},
+    {SYS_symlinkat, MAKE, 1, 2, -1, -1},
+    {SYS_link, MAKE, -1, 1, -1, 0},
+    {SYS_linkat, MAKE, 2, 3, 0, 1},
+    {SYS_unlink, UNLINK, -1, 0, -1, -1},
+    {SYS_unlinkat, UNLINK, 0, 1, -1, -1},
+    {SYS_rmdir, UNLINK, -1, 0, -1, -1},
+    {SYS_rename, RENAME, -1, 0, -1, 1},
+    {SYS_renameat, RENAME, 0, 1, 2, 3},
+    {SYS_renameat2, RENAME, 0, 1, 2, 3},
+    {SYS_truncate, TRUNCATE, -1, 0, -1, -1},
+    {SYS_chmod, META, -1, 0, -1, -1},
+    {SYS_fchmodat, META, 0, 1, -1, -1},
+    {SYS_chown, META, -1, 0, -1, -1},
+    {SYS_lchown, META, -1, 0, -1, -1},
+    {SYS_fchownat, META, 0, 1, -1, -1},
+    {SYS_utimensat, META, 0, 1, -1, -1},
+    {SYS_utimes, META, -1, 0, -1, -1},
+    {SYS_utime, META, -1, 0, -1, -1},
+    {SYS_fchmod, META, 0, -1, -1, -1},
     {SYS_fchown, META, 0, -1, -1, -1},
+    {SYS_setxattr, ATTRIBUTE, -1, 0, -1, -1},
+    {SYS_lsetxattr, ATTRIBUTE, -1, 0, -1, -1},
+    {SYS_removexattr, ATTRIBUTE, -1, 0, -1, -1},
+    {SYS_lremovexattr, ATTRIBUTE, -1, 0, -1, -1},
+    {SYS_fsetxattr, ATTRIBUTE, 0, -1, -1, -1},
+    {SYS_fremovexattr, ATTRIBUTE, 0, -1, -1, -1},
 };
 
 static const struct call *find(long nr) {
@@ -294,6 +342,18 @@ static long kept(long r) {
   return r;
 }
 
+long hd__name_bound(long nr, const long *a, const char *name) {
+  char path[HD_PATH_MAX];
+  if (keeps() || !absolute(path, AT_FDCWD, name)) return hd__plain(nr, a);
+  hd_undo_commit(undo_log(), record(HD_UNDO_REMOVE, path, 0, NULL));
+  return kept(hd__plain(nr, a));
+}
+
+bool hd__sync_is_idle(long fd) {
+  const struct hd_desc *d = fd < 0 ? NULL : hd__fd(fd);
+  return !keeps() && (fd < 0 || (d && d->kind == HD_IO_FILE));
+}
+
 static long rename_call(const struct call *c, long nr, const long *a, const char *from) {
   char to[HD_PATH_MAX];
   unsigned flags = nr == SYS_renameat2 ? (unsigned)a[4] : 0;
@@ -312,16 +372,46 @@ static long rename_call(const struct call *c, long nr, const long *a, const char
   return r;
 }
 
+/* Its name, and its value if it has one, after a byte that says so. */
+static void record_attribute(const char *path, const char *name) {
+  static HD_EXEC_LARGE char value[65536];
+  long n = hd_sys4(SYS_getxattr, path, name, value, sizeof value);
+  uint64_t len = hd__strlen(name) + 1;
+  struct hd_undo_rec *r = record(HD_UNDO_ATTRIBUTE, path, len + (n < 0 ? 0 : 1 + (uint64_t)n), NULL);
+  hd__copy(hd_undo_data(r), name, len);
+  if (n >= 0) hd_undo_data(r)[len] = 1;
+  if (n > 0) hd__copy(hd_undo_data(r) + len + 1, value, (size_t)n);
+  hd_undo_commit(undo_log(), r);
+}
+
+/* Whether it looks from a folder that a descriptor refers to. */
+static bool from_folder(const struct call *c, bool second, const long *a) {
+  int dir = second ? c->dir2 : c->dir, path = second ? c->path2 : c->path;
+  const char *name = path < 0 ? NULL : (const char *)a[path];
+  return dir >= 0 && (int)a[dir] >= 0 && (!name || name[0] != '/');
+}
+
+static bool from_nowhere(const struct call *c, const long *a) {
+  return (from_folder(c, false, a) && hd__fd_is_free((int)a[c->dir])) ||
+         (from_folder(c, true, a) && hd__fd_is_free((int)a[c->dir2]));
+}
+
 static long change(const struct call *c, long nr, const long *a) {
   char path[HD_PATH_MAX];
   struct stat st;
+  if (from_nowhere(c, a)) return -EBADF;
   if (c->what == OPEN) return open_call(nr, a);
   if (c->what == LOOK || keeps() || !path_of(c, false, a, path)) return hd__plain(nr, a);
+  lock_files(); /* before it is seen what there is to save */
   switch (c->what) {
     case MAKE:
       hd_undo_commit(undo_log(), record(HD_UNDO_REMOVE, path, 0, NULL));
       return kept(hd__plain(nr, a));
     case RENAME: return rename_call(c, nr, a, path);
+    case ATTRIBUTE:
+      if (!a[1]) return hd__plain(nr, a);
+      record_attribute(path, (const char *)a[1]);
+      return kept(hd__plain(nr, a));
     case META:
       if (hd_sys3(SYS_lstat, path, &st, 0) < 0 || S_ISLNK(st.st_mode)) return hd__plain(nr, a);
       hd_undo_commit(undo_log(), record(HD_UNDO_META, path, 0, &st));
@@ -421,11 +511,15 @@ static long open_fifo(const char *path, long flags, uint64_t pc) {
 
 /* ---- what a name refers to ---- */
 
-/* The open file at the path, if there is one. */
-static struct hd_chan *file_at(const struct call *c, const long *a) {
-  char path[HD_PATH_MAX];
+/* The open file at one of its paths, if there is one, or that of its descriptor. */
+static struct hd_chan *file_at(const struct call *c, bool second, const long *a) {
+  int dir = second ? c->dir2 : c->dir, path = second ? c->path2 : c->path;
+  char name[HD_PATH_MAX];
   struct stat st;
-  if (!rt.nunjoined || c->path < 0 || !path_of(c, false, a, path) || hd_sys3(SYS_stat, path, &st, 0) < 0)
+  if (!rt.nunjoined || (path < 0 && (second || dir < 0))) return NULL;
+  bool number = path < 0 || (dir >= 0 && !a[path]);
+  if (number ? hd_sys3(SYS_fstat, a[dir], &st, 0) < 0
+             : !path_of(c, second, a, name) || hd_sys3(SYS_stat, name, &st, 0) < 0)
     return NULL;
   return known(&st);
 }
@@ -440,8 +534,12 @@ static void facets(const struct call *c, long nr, const long *a, uint16_t *reads
 static bool contends_for_file(const struct call *c, long nr, const long *a) {
   uint16_t reads, writes;
   facets(c, nr, a, &reads, &writes);
-  struct hd_chan *file = reads || writes ? file_at(c, a) : NULL;
-  return file && hd__file_contended(&file->touch, file->object, reads, writes);
+  bool op = false;
+  for (int second = 0; second < 2 && (reads || writes); second++) {
+    struct hd_chan *file = file_at(c, second, a);
+    op |= file && hd__file_contended(&file->touch, file->object, reads, writes);
+  }
+  return op;
 }
 
 static long number_of(const struct call *c, const long *a) {
@@ -458,12 +556,25 @@ static bool uses_number(const struct call *c, const long *a) {
   return hd__fd_used(fd, d, HD_USE_PLAIN) || hd__fds_lowest();
 }
 
+/* Whether it looks from a folder whose number may be closed, or refer to something else. */
+static bool uses_folder(const struct call *c, bool second, const long *a) {
+  if (!rt.nunjoined || !from_folder(c, second, a)) return false;
+  long fd = (int)a[second ? c->dir2 : c->dir];
+  struct hd_desc *d = hd__fd(fd);
+  if (!d) hd__fd_stale();
+  return hd__fd_used(fd, d, HD_USE_PLAIN) || hd__fds_lowest();
+}
+
+static bool uses_folders(const struct call *c, const long *a) {
+  return uses_folder(c, false, a) | uses_folder(c, true, a);
+}
+
 bool hd__names_is_op(long nr, const long *a) {
   static HD_EXEC struct hd_touch touched;
   char path[HD_PATH_MAX];
   const struct call *c = find(nr);
   if (c && c->what == OPEN && opens_fifo(c, nr, a, path)) return true;
-  if (c && (takes_number(c) || uses_number(c, a))) return true;
+  if (c && (takes_number(c) || (uses_number(c, a) | uses_folders(c, a)))) return true;
   if (!c || asks_no_name(c, a)) return false;
   bool w = changes_names(c, nr, a);
   return hd__file_contended(&touched, NAMES, !w, w) | contends_for_file(c, nr, a);
@@ -483,7 +594,25 @@ bool hd__names_use(long nr, const long *a, bool *makes) {
 
 bool hd__names_serves(long nr) { return find(nr) != NULL; }
 
-long hd__names_serve(long nr, const long *a) { return change(find(nr), nr, a); }
+/* Whoever looks at a name comes after all that others have done before they changed one: a file that only one of them can
+ * make, or link, is a lock. */
+static void order_names(bool changes) {
+  static HD_EXEC struct hd_vc vc;
+  static HD_EXEC uint32_t epoch;
+  if (!rt.nunjoined) return;
+  if (epoch != rt.epoch) vc = (struct hd_vc){0};
+  epoch = rt.epoch;
+  hd__acquire(&vc);
+  if (changes) hd__release(&vc);
+}
+
+long hd__names_serve(long nr, const long *a) {
+  const struct call *c = find(nr);
+  bool w = rt.nunjoined && changes_names(c, nr, a);
+  long r = change(c, nr, a);
+  order_names(w && r >= 0);
+  return r;
+}
 
 long hd__names_call(long nr, const long *a, uint64_t pc) {
   const struct call *c = find(nr);
@@ -493,8 +622,7 @@ long hd__names_call(long nr, const long *a, uint64_t pc) {
   struct hd_io o = {.object = NAMES, .reads = !w, .writes = w, .fd = -1, .timeout = HD_FOREVER, .pc = pc};
   uint16_t reads, writes;
   facets(c, nr, a, &reads, &writes);
-  struct hd_chan *file = file_at(c, a);
-  if (file && (reads || writes)) {
+  if ((reads || writes) && (file_at(c, false, a) || file_at(c, true, a))) {
     o.object = 0; /* the name and the file */
     o.reads |= reads;
     o.writes |= writes;
@@ -504,7 +632,7 @@ long hd__names_call(long nr, const long *a, uint64_t pc) {
     o.writes = 0xffff;
   }
   long fd = number_of(c, a);
-  if (fd >= 0) {
+  if (fd >= 0 || uses_folders(c, a)) {
     o.object = 0;
     o.reads = 0xffff;
   }
@@ -513,6 +641,7 @@ long hd__names_call(long nr, const long *a, uint64_t pc) {
   if (fd >= 0 && !hd__fd(fd)) hd__fd_stale();
   long r = change(c, nr, a);
   if (r < 0) hd__io_nothing();
+  order_names(w && r >= 0);
   hd__io_done(false);
   return r;
 }

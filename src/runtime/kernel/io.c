@@ -159,7 +159,7 @@ static void list_enablers(const struct hd_io *o, struct hd_op *op) {
 static void update(struct hd_thread *t) {
   if (t->timer.expired || t->cancel.taken || t->sig.taken) return; /* it continues in any case */
   bool on = ready(t->sys.io, &t->op);
-  if (on)
+  if (on || hd__signal_window_due(t))
     hd__enable(t);
   else
     hd__disable(t);
@@ -185,6 +185,10 @@ static bool restarts(const struct hd_io *o) {
 static void interrupted(const struct hd_io *o) {
   const struct hd_thread *t = rt.cur;
   if (!t->sys.context || !t->sig.blocked) return;
+  if (t->sig.window) { /* with its mask it was masked until it waited */
+    hd__signal_window_end();
+    hd__syscall_interrupted(false);
+  }
   if (o->partial) hd__syscall_returns(o->partial);
   if (o->opened && t->sig.restarts) return;
   if (o->opened) {
@@ -223,7 +227,10 @@ static bool request(struct hd_io *o, bool again) {
   t->sys.io = NULL;
   hd__deadline_clear(t);
   hd__fd_reached(o->fd); /* others may have opened it while this was pending */
-  if (cancelled) hd__cancel();
+  if (cancelled) {
+    hd__signal_window_end();
+    hd__cancel();
+  }
   if (HD_LIKELY(!hd__interrupted())) return true;
   interrupted(o);
   return false;
@@ -328,6 +335,10 @@ long hd__nowait(long nr, const long *a) {
 
 /* ---- no thread can run: waiting for the outside ---- */
 
+static bool outside;
+
+bool hd__io_waits_outside(void) { return outside; }
+
 void hd__io_poll(uint32_t set) {
   nchanges++;
   timer = set;
@@ -367,23 +378,28 @@ static void await_children(struct pollfd *p, unsigned n) {
 bool hd__io_idle(uint64_t limit) {
   static struct pollfd p[HD_FDS];
   unsigned n = 0, children = 0;
-  uint64_t pc = 0; /* of the first that waits */
+  struct hd_thread *first = NULL; /* that waits */
   for (unsigned i = 0; i < rt.nthreads; i++) {
     const struct hd_io *o = rt.thread[i].sys.io;
     if (!o || rt.thread[i].state != HD_T_BLOCKED) continue;
     children += o->kind == HD_OP_WAITCHILD;
     for (unsigned k = 0; !o->can && k < o->n && n < HD_FDS; k++)
-      if (!o->item[k].d->inside && o->item[k].d->fd >= 0) {
-        if (!n) pc = o->pc;
+      if (o->item[k].d->fd >= 0 && hd__fd_outside(o->item[k].d)) {
+        if (!n) first = &rt.thread[i];
         p[n++] = (struct pollfd){o->item[k].d->fd, o->item[k].dir ? POLLOUT : POLLIN | POLLPRI, 0};
       }
   }
   if (!n) return false;
-  hd__inexact(HD_INEXACT_OUTSIDE, pc); /* when it comes is not ours to schedule */
+  hd__inexact(HD_INEXACT_OUTSIDE, first->sys.io->pc); /* when it comes is not ours to schedule */
   long ms = limit == HD_FOREVER ? -1 : limit / 1000000 > PATIENCE_MS ? PATIENCE_MS : (long)(limit / 1000000);
   long r;
-  do r = hd_sys3(SYS_poll, p, n, ms);
-  while (r < 0 && ms < 0);
+  outside = true;
+  do {
+    r = hd_sys3(SYS_poll, p, n, ms);
+    if (r < 0 && hd__signals_outside()) break;
+  } while (r < 0 && ms < 0);
+  outside = false;
+  if (rt.nenabled) return true;
   if (r <= 0) return false;
   await_writers(p, n);
   if (children > 1) await_children(p, n);

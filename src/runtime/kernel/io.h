@@ -122,6 +122,13 @@ void hd__file_changes(long fd); /* the contents are about to change */
 bool hd__file_contended(struct hd_touch *t, uint64_t object, uint16_t reads, uint16_t writes);
 /* The address by which it is known (learned and logged as for memory) that threads contend for an object. */
 uint64_t hd__contention(uint64_t object);
+/* The program is about to take a port that it names itself: other processes of this search must not have it at the same
+ * time. */
+void hd__port_taken(void);
+/* Makes the call, which makes the name: that of a socket. */
+long hd__name_bound(long nr, const long *a, const char *name);
+/* What was written to the file (-1: to any) will be thrown away: nothing is gained by waiting for the disk. */
+bool hd__sync_is_idle(long fd);
 bool hd__names_serves(long nr);
 /* Whether the call has a relative path. `makes`: it may make a file. */
 bool hd__names_use(long nr, const long *a, bool *makes);
@@ -170,6 +177,8 @@ struct ucred;
 void hd__socket_credentials(struct ucred *c);
 /* After a send: waits until the kernel has delivered it to the other end, if that is in this process. */
 void hd__socket_settle(struct hd_desc *d, long sent, int waiting);
+/* Something is about to be sent: whether the program is its own client. */
+void hd__socket_sends(const struct hd_desc *d, long nr, const long *a);
 int hd__socket_waiting(const struct hd_desc *d); /* bytes that the other end has not read */
 
 #endif

@@ -73,8 +73,14 @@ static unsigned ioctl_class(long request) {
   }
 }
 
+/* Whether a call that takes a position was given none. */
+static bool at_offset(long nr, const long *a) {
+  return (nr == SYS_preadv2 || nr == SYS_pwritev2) && a[3] == -1;
+}
+
 static unsigned what_of(long nr, const long *a) {
   unsigned what = hd_syscall(nr)->class;
+  if (at_offset(nr, a)) return nr == SYS_preadv2 ? IN : OUT;
   if (stats_descriptor(nr, a)) return LOOK;
   if (changes_descriptor(nr, a)) return HD_CALL_CONTENTS;
   if (nr == SYS_ioctl) return ioctl_class(a[1]);
@@ -105,7 +111,10 @@ static long fd_of(long nr, const long *a) {
   return stats_descriptor(nr, a) || changes_descriptor(nr, a) ? a[0] : a[hd_syscall(nr)->fd];
 }
 
-static bool stats(long nr) { return nr == SYS_fstat || nr == SYS_newfstatat || nr == SYS_statx; }
+static bool stats(long nr) {
+  return nr == SYS_fstat || nr == SYS_newfstatat || nr == SYS_statx || nr == SYS_fgetxattr ||
+         nr == SYS_flistxattr;
+}
 
 /* fchmod and the like. */
 static bool changes_status(long nr) {
@@ -138,7 +147,7 @@ static void facets(const struct hd_desc *d, unsigned what, long nr, const long *
     case OUT: *writes = device ? 0 : d->out; break;
     case HD_CALL_POSITION:
       *writes = file || device ? d->in : 0;
-      if (file && a[2] == 2 /* SEEK_END */) *reads |= 1;
+      if (file && a[2] >= 2 /* SEEK_END, SEEK_DATA, SEEK_HOLE */) *reads |= 1;
       break;
     case LOOK:
       if (file)
@@ -194,7 +203,10 @@ static bool contends(struct hd_desc *d, unsigned what, long nr, const long *a) {
   facets(d, what, nr, a, &reads, &writes);
   reads &= (uint16_t)~HD_IO_LIFE;
   writes &= (uint16_t)~HD_IO_LIFE;
-  return (reads || writes) && hd__file_contended(&d->chan->touch, d->chan->object, reads, writes);
+  if (!reads && !writes) return false;
+  bool op = hd__file_contended(&d->chan->touch, d->chan->object, reads, writes);
+  /* It moves the offset, but what a loop around it waits for is what it reads. */
+  return op || (nr == SYS_lseek && reads && hd__file_contended(&d->chan->touch, d->chan->object, reads, 0));
 }
 
 bool hd__io_is_op(long nr, const long *a) {
@@ -204,7 +216,7 @@ bool hd__io_is_op(long nr, const long *a) {
   if (what == HD_CALL_RANGE) return rt.nunjoined;
   if (what == HD_CALL_MOVE) {
     hd__move_touch(nr, a);
-    return true;
+    return true; /* always: it concerns two descriptions */
   }
   long fd = fd_of(nr, a);
   if (fd < 0 || fd >= HD_FDS || hd__fd_random(fd)) return false;
@@ -254,7 +266,7 @@ static bool waits(const struct hd_desc *d, unsigned what, long nr, const long *a
                : nr == SYS_recvmmsg || nr == SYS_sendmmsg ? a[3]
                : nr == SYS_recvmsg || nr == SYS_sendmsg   ? a[2]
                                                           : 0;
-  if (flags & MSG_DONTWAIT) return false;
+  if (flags & MSG_DONTWAIT || (at_offset(nr, a) && a[5] & RWF_NOWAIT)) return false;
   bool simple = nr == SYS_read || nr == SYS_write;
   if (simple && d->kind == HD_IO_PIPE && !a[2]) return false;
   if (simple && (d->kind == HD_IO_EVENT || d->kind == HD_IO_TIMER) && a[2] < 8) return false; /* EINVAL */
@@ -464,7 +476,7 @@ static bool writes_all(const struct hd_desc *d, long nr, bool gathered) {
 static long transmit(long nr, long *a, uint64_t pc) {
   struct hd_io o = prepare(OUT, nr, a, pc);
   struct iovec copy[MAX_IOV], *at = copy;
-  bool gathered = nr == SYS_writev && a[2] > 0 && a[2] <= MAX_IOV;
+  bool gathered = (nr == SYS_writev || at_offset(nr, a)) && a[2] > 0 && a[2] <= MAX_IOV;
   long done = 0, part[6];
   hd__copy(part, a, sizeof part);
   if (gathered) {
@@ -475,6 +487,7 @@ static long transmit(long nr, long *a, uint64_t pc) {
     bool late = hd__io_point(&o);
     struct hd_desc *d = o.d;
     int waiting = d ? hd__socket_waiting(d) : 0;
+    if (d) hd__socket_sends(d, nr, a);
     hd__file_changes(part[0]);
     if (d) hd__io_sent(d);
     bool first = nr == SYS_mq_timedsend && hd__queue_was_empty(d, part[0]);
@@ -545,12 +558,12 @@ static long touch(unsigned what, long nr, long *a, uint64_t pc) {
     order(&o);
     copy = *d;
   }
-  long r = hd__serve(nr, a);
+  long from = nr == SYS_lseek && d ? hd_sys3(SYS_lseek, a[0], 0, SEEK_CUR) : -1;
+  long r = hd__fd_is_free(o.fd) ? -EBADF : hd__serve(nr, a);
   if (d && (what == HD_CALL_SHUT || (what == CLOSE && copy.refs == 1))) hd__socket_settle(&copy, 0, 0);
   if (d && what == FLAGS) hd__io_retarget(a[0], d);
   if (d && what == HD_CALL_SHUT && r == 0 && a[1] != SHUT_RD) d->shut = true;
-  bool asks = nr == SYS_lseek && !a[1] && a[2] == SEEK_CUR;
-  if (r < 0 || asks) hd__io_nothing();
+  if (r < 0 || (nr == SYS_lseek && r == from)) hd__io_nothing();
   hd__io_done(false);
   if (d && (what == CLOSE || what == HD_CALL_SHUT)) hd__io_unaccepted(d);
   return r;

@@ -77,7 +77,15 @@ static long transfer(long nr, const long *a) {
   return r;
 }
 
+static void uses(long fd) {
+  struct hd_desc *d = fd >= 0 && fd < HD_FDS ? hd__fd(fd) : NULL;
+  if (!d && rt.nunjoined && fd >= 0) hd__fd_stale();
+  hd__fd_used(fd, d, HD_USE_PLAIN);
+}
+
 void hd__move_touch(long nr, const long *a) {
+  uses(in_of(nr, a));
+  uses(out_of(nr, a));
   struct hd_desc *in = in_of(nr, a) >= 0 ? hd__fd(in_of(nr, a)) : NULL, *out = hd__fd(out_of(nr, a));
   if (in) hd__file_read(in);
   if (in && in->kind == HD_IO_FILE)

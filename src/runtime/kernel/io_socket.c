@@ -16,6 +16,7 @@
 
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
+#include "runtime/core/state.h"
 #include "runtime/kernel/io.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
@@ -136,13 +137,57 @@ long hd__socket_pair(const long *a) {
   return 0;
 }
 
+/* Whether the address is a name in the file system; terminates it. */
+static bool named(union address *to, const void *addr, long len) {
+  if (len <= (long)sizeof to->sa.sa_family || (size_t)len >= sizeof *to) return false;
+  hd__copy(to, addr, (size_t)len);
+  return to->sa.sa_family == AF_UNIX && to->un.sun_path[0];
+}
+
+/* Whether the address names a port, which the kernel then does not choose, or an abstract name. */
+static bool has_port(const void *addr, long len) {
+  union address to = {.room = {0}};
+  if (!addr || len <= (long)sizeof to.sa.sa_family || (size_t)len > sizeof to) return false;
+  hd__copy(&to, addr, (size_t)len);
+  bool inet = to.sa.sa_family == AF_INET || to.sa.sa_family == AF_INET6;
+  return inet ? to.in.sin_port != 0 : to.sa.sa_family == AF_UNIX && !to.un.sun_path[0];
+}
+
 static long name_call(long nr, long *a, uint64_t pc) {
   struct hd_desc *d = hd__fd(a[0]);
+  union address at = {.room = {0}};
   hd__io_world(HD_OP_IOCHANGE, 0, 0xffff, a[0], pc);
-  long r = hd__plain(nr, a);
+  bool makes = nr == SYS_bind && a[1] && named(&at, (void *)a[1], a[2]);
+  if (nr == SYS_bind && has_port((void *)a[1], a[2])) {
+    int on = 1; /* connections of earlier executions linger */
+    hd__port_taken();
+    hd_sys6(SYS_setsockopt, a[0], SOL_SOCKET, SO_REUSEADDR, (long)&on, sizeof on, 0);
+  }
+  long r = makes ? hd__name_bound(nr, a, at.un.sun_path) : hd__plain(nr, a);
   if (r == 0 && nr == SYS_listen && d) d->listening = true;
   hd__io_done(false);
   return r;
+}
+
+/* A socket of this process that receives messages at the address. */
+static bool received_here(const void *addr, long len) {
+  union address to = {.room = {0}}, at;
+  if (!addr || len <= 0 || (size_t)len > sizeof to) return false;
+  hd__copy(&to, addr, (size_t)len);
+  for (struct hd_desc *d = hd__descs; d; d = d->next) {
+    int n = sizeof at;
+    if (d->kind != HD_IO_SOCKET || d->stream || d->fd < 0) continue;
+    hd__zero(&at, sizeof at);
+    if (hd_sys3(SYS_getsockname, d->fd, &at, &n) == 0 && same_place(&at, &to)) return true;
+  }
+  return false;
+}
+
+void hd__socket_sends(const struct hd_desc *d, long nr, const long *a) {
+  const struct msghdr *m = nr == SYS_sendmsg ? (const struct msghdr *)a[1] : NULL;
+  if (d->kind != HD_IO_SOCKET || d->stream || hd__state_learned(HD_STATE_CLIENTS)) return;
+  if (nr == SYS_sendto ? received_here((void *)a[4], a[5]) : m && received_here(m->msg_name, m->msg_namelen))
+    hd__state_learn(HD_STATE_CLIENTS);
 }
 
 static void append(struct hd_desc *listener, struct hd_chan *c) {
@@ -162,6 +207,7 @@ static void connected(struct hd_desc *d, struct hd_desc *listener) {
   to->unaccepted = to->looked = true;
   to->ready[1].on = true;
   append(listener, c);
+  hd__state_learn(HD_STATE_CLIENTS);
   if (!listener->inet) return;
   struct pollfd p = {listener->fd, POLLIN, 0};
   hd_sys3(SYS_poll, &p, 1, SETTLE_MS);
@@ -266,7 +312,13 @@ void hd__socket_credentials(struct ucred *c) {
 
 long hd__socket_query(const long *a) {
   hd__snapshot_touch((uint64_t)a[3], sizeof(struct ucred));
+  struct hd_desc *d = hd__fd(a[0]);
+  bool in = a[2] == SO_RCVTIMEO, out = a[2] == SO_SNDTIMEO;
   long r = hd__plain(SYS_getsockopt, a);
+  if (r == 0 && d && d->kind == HD_IO_SOCKET && a[1] == SOL_SOCKET && (in || out) &&
+      *(socklen_t *)a[4] == sizeof(struct timeval))
+    *(struct timeval *)a[3] = (struct timeval){(time_t)(d->limit[out] / 1000000000ull),
+                                               (suseconds_t)(d->limit[out] % 1000000000ull / 1000)};
   if (r == 0 && a[1] == SOL_SOCKET && a[2] == SO_PEERCRED && *(socklen_t *)a[4] == sizeof(struct ucred))
     hd__socket_credentials((struct ucred *)a[3]);
   return r;

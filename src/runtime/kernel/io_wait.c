@@ -131,6 +131,12 @@ static long wait(struct waiting *w, long nr, long *a, int timeout_arg, long zero
     }
     if (r > 0) learn_ready(w);
     if (r == 0 && all_inside(w)) hd__io_nothing();
+    if (r == 0 && hd__signal_window_due(rt.cur)) {
+      hd__io_done(late);
+      if (hd__signal_window_handle()) return -EINTR;
+      if (late || at_once) return 0;
+      continue;
+    }
     if (r != 0 || late || at_once) {
       hd__io_done(late || timer);
       return r;
@@ -228,7 +234,8 @@ static void get_setting(const struct hd_desc *d, struct itimerspec *out) {
   if (!out) return;
   hd__snapshot_touch((uint64_t)out, sizeof *out);
   out->it_interval = to_timespec(d->every);
-  out->it_value = to_timespec(d->at > hd__time() ? d->at - hd__time() : 0);
+  uint64_t now = hd__read_time(); /* a loop around this waits for time to pass */
+  out->it_value = to_timespec(d->at > now ? d->at - now : 0);
 }
 
 static HD_EXEC uint32_t timers_epoch; /* there are some in this execution */
@@ -243,32 +250,47 @@ long hd__timerfd_create(const long *a) {
   return hd__fd_opened(fd, d);
 }
 
-/* Looks at the setting, or changes it. */
-static void point_timer(unsigned kind, const struct hd_desc *d, long fd, uint64_t pc) {
-  struct hd_io o = {.kind = (uint8_t)kind,
-                    .object = hd__object(d->chan),
-                    .reads = kind == HD_OP_IOLOOK,
-                    .writes = kind == HD_OP_IOCHANGE,
-                    .fd = (int)fd,
-                    .timeout = HD_FOREVER,
-                    .pc = pc};
+/* It is the same operation whether the timer was closed before the call or while it was pending. */
+static void aim_at_timer(struct hd_io *o) {
+  const struct hd_desc *d = hd__fd(o->fd);
+  bool sets = d && o->nr == SYS_timerfd_settime;
+  o->kind = sets ? HD_OP_IOCHANGE : HD_OP_IOLOOK;
+  if (!d) {
+    hd__io_closed(o);
+    return;
+  }
+  o->object = hd__object(d->chan);
+  o->reads = !sets;
+  o->writes = sets;
+}
+
+/* Looks at the setting, or changes it. Returns the timer, or NULL with an error in *e. */
+static struct hd_desc *point_timer(long nr, const long *a, uint64_t pc, long *e) {
+  struct hd_io o = {.fd = (int)a[0], .nr = nr, .timeout = HD_FOREVER, .pc = pc, .aim = aim_at_timer};
+  aim_at_timer(&o);
+  hd__fd_used(a[0], hd__fd(a[0]), HD_USE_PLAIN);
   hd__io_point(&o);
+  struct hd_desc *d = hd__fd(a[0]);
+  if (d && d->kind == HD_IO_TIMER) return d;
+  hd__io_done(false);
+  *e = d ? -EINVAL : -EBADF;
+  return NULL;
 }
 
 static long gettime(const long *a, uint64_t pc) {
-  struct hd_desc *d = hd__fd(a[0]);
-  if (!d || d->kind != HD_IO_TIMER) return d ? -EINVAL : -EBADF;
-  point_timer(HD_OP_IOLOOK, d, a[0], pc);
+  long e = 0;
+  struct hd_desc *d = point_timer(SYS_timerfd_gettime, a, pc, &e);
+  if (!d) return e;
   get_setting(d, (struct itimerspec *)a[1]);
   hd__io_done(false);
   return 0;
 }
 
 static long settime(long *a, uint64_t pc) {
-  struct hd_desc *d = hd__fd(a[0]);
+  long e = 0;
   const struct itimerspec *new = (const struct itimerspec *)a[2];
-  if (!d || d->kind != HD_IO_TIMER) return d ? -EINVAL : -EBADF;
-  point_timer(HD_OP_IOCHANGE, d, a[0], pc);
+  struct hd_desc *d = point_timer(SYS_timerfd_settime, a, pc, &e);
+  if (!d) return e;
   get_setting(d, (struct itimerspec *)a[3]);
   uint64_t unread, value = to_ns(&new->it_value);
   long in[6] = {a[0], (long)&unread, 8, 0, 0, 0};
@@ -366,7 +388,17 @@ long hd__signalfd_read(const struct hd_desc *d, const long *a) {
   return n ? n * (long)sizeof *out : -EAGAIN;
 }
 
-long hd__wait_call(long nr, long *a, uint64_t pc) {
+/* The argument that is the mask of signals during the wait, if there is one; the kernel is not to set it. */
+static const uint64_t *take_mask(long nr, long *a) {
+  unsigned at = nr == SYS_ppoll ? 3 : nr == SYS_epoll_pwait || nr == SYS_epoll_pwait2 ? 4 : 5;
+  bool has = nr == SYS_ppoll || nr == SYS_pselect6 || at == 4;
+  if (!has || !a[at]) return NULL;
+  const uint64_t *mask = nr == SYS_pselect6 ? *(const uint64_t *const *)a[at] : (const uint64_t *)a[at];
+  a[at] = 0;
+  return mask;
+}
+
+static long wait_call(long nr, long *a, uint64_t pc) {
   switch (nr) {
     case SYS_poll:
     case SYS_ppoll: return poll_call(nr, a, pc);
@@ -377,4 +409,13 @@ long hd__wait_call(long nr, long *a, uint64_t pc) {
     case SYS_timerfd_settime: return settime(a, pc);
     default: return epoll_call(nr, a, pc);
   }
+}
+
+long hd__wait_call(long nr, long *a, uint64_t pc) {
+  const uint64_t *mask = take_mask(nr, a);
+  if (!mask) return wait_call(nr, a, pc);
+  hd__signal_window(*mask, pc);
+  long r = wait_call(nr, a, pc);
+  hd__signal_window_end();
+  return r;
 }

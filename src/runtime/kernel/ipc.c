@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <linux/io_uring.h>
 #include <sys/ipc.h>
+#include <sys/sem.h>
 
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
@@ -56,6 +57,14 @@ void hd__ipc_begin(void) {
 
 #define IPC (0xfbull << 56)
 
+/* Other processes may use an object that the program has not made itself. */
+static void note_outside(long nr, long id, uint64_t pc) {
+  if (!rt.nunjoined || remover(nr) >= 0 || nr == SYS_shmdt) return;
+  for (unsigned i = 0; i < nmade; i++)
+    if (made[i].id == id) return;
+  hd__inexact(HD_INEXACT_SYSCALL, pc | (uint64_t)nr << HD_INEXACT_DETAIL);
+}
+
 bool hd__ipc_is_op(long nr) {
   switch (nr) {
     case SYS_msgget:
@@ -68,9 +77,18 @@ bool hd__ipc_is_op(long nr) {
     case SYS_semctl:
     case SYS_shmget:
     case SYS_shmctl:
+    case SYS_shmat:
+    case SYS_shmdt:
     case SYS_io_uring_enter: return true;
     default: return false;
   }
+}
+
+/* Whether the call only looks. */
+static bool ipc_looks(long nr, const long *a) {
+  long command = (nr == SYS_semctl ? a[2] : a[1]) & 0xff;
+  if (nr != SYS_msgctl && nr != SYS_shmctl && nr != SYS_semctl) return false;
+  return command == IPC_STAT || (nr == SYS_semctl && command >= GETPID && command <= GETZCNT);
 }
 
 static bool ipc_waits(long nr, const long *a) {
@@ -140,12 +158,16 @@ static void order_all(void) {
 
 long hd__ipc_call(long nr, long *a, uint64_t pc) {
   if (nr == SYS_io_uring_enter) return ring_call(a, pc);
-  bool waits = ipc_waits(nr, a);
+  note_outside(nr, a[0], pc);
+  bool waits = ipc_waits(nr, a), looks = ipc_looks(nr, a);
   short ops[64 * 3];
   long b[6];
-  struct hd_io o = {.kind = waits ? HD_OP_IOWRITE : HD_OP_IOCHANGE,
+  struct hd_io o = {.kind = waits   ? HD_OP_IOWRITE
+                            : looks ? HD_OP_IOLOOK
+                                    : HD_OP_IOCHANGE,
                     .object = IPC, /* their numbers differ from run to run */
-                    .writes = 1,
+                    .reads = 1,
+                    .writes = !looks,
                     .fd = -1,
                     .n = waits,
                     .timeout = timeout_of(nr, a),
@@ -156,12 +178,14 @@ long hd__ipc_call(long nr, long *a, uint64_t pc) {
   if (waits) no_wait(nr, b, ops);
   for (;;) {
     bool late = hd__io_point(&o), new = makes(nr, b);
-    long r = hd__plain(nr == SYS_semtimedop ? SYS_semop : nr, b);
+    bool maps = nr == SYS_shmat || nr == SYS_shmdt;
+    long r = maps ? hd__serve(nr, b) : hd__plain(nr == SYS_semtimedop ? SYS_semop : nr, b);
     if (new) keep(nr, r);
     if (nr == SYS_msgctl || nr == SYS_semctl || nr == SYS_shmctl) forget(nr, b);
     bool busy = r == -EAGAIN || r == -ENOMSG;
-    if (!busy) order_all();
+    if (!busy && !maps) order_all();
     if (!busy || !waits || late) {
+      if (r < 0) hd__io_nothing(); /* a loop may wait so */
       hd__io_done(late);
       return busy && waits ? -EAGAIN : r;
     }

@@ -24,6 +24,8 @@ void hd__signal_install(int sig, void (*fn)(int, siginfo_t *, void *));
 void hd__signal_default(int sig);
 /* The program sends itself a signal; reports it if that would kill the program. */
 void hd__self_signal(int sig, uint64_t pc);
+/* Where the handler of a fault gives up: reports that fault. Returns where no such handler runs. */
+void hd__fault_again(void);
 /* What the program wants to be done with a signal. */
 const struct sigaction *hd__disposition(int sig);
 /* Makes that the default (SA_RESETHAND). */
@@ -51,7 +53,8 @@ bool hd__on_signal_stack(uint64_t sp);
 void hd__signals_deliver(void);
 /* Before an operation. */
 static inline void hd__take_signals(void) {
-  if (HD_UNLIKELY(rt.cur->sig.pending.set & ~(rt.cur->sig.mask | rt.cur->sig.late))) hd__signals_deliver();
+  if (HD_UNLIKELY(rt.cur->sig.pending.set & ~(rt.cur->sig.mask | rt.cur->sig.late)) && !rt.cur->sig.window)
+    hd__signals_deliver();
   if (HD_UNLIKELY(rt.cur->lends) && hot.call < rt.cur->calls + rt.cur->lends) hd__returned();
 }
 /* The running thread has been in the kernel, and has noticed all signals that were sent to it: its handlers run before its
@@ -82,6 +85,13 @@ bool hd__handled_before(void);
 bool hd__signal_handled(int sig);
 /* sigsuspend, or pause when mask is NULL. */
 long hd__signal_suspend(const sigset_t *mask, uint64_t pc);
+/* ppoll and the like: the mask during a wait. What it lets in ends the wait, unless that has something to return. */
+void hd__signal_window(uint64_t mask, uint64_t pc);
+void hd__signal_window_end(void);
+/* Whether something is pending for the thread that would end its wait. */
+bool hd__signal_window_due(const struct hd_thread *t);
+/* Handles that. Returns whether a handler ran; then the mask is the one from before. */
+bool hd__signal_window_handle(void);
 /* No thread can run. Fails if one would have to run a handler in a wait during which that is not supported. */
 void hd__signals_stuck(void);
 
@@ -131,6 +141,10 @@ void hd__sysguard_init(void);
 void hd__sysguard_enable(void);
 /* Restores the offsets of descriptors from before main (fds.c). */
 void hd__fds_rewind(void);
+/* The program is about to change the flags of a description. */
+void hd__fd_mode_changes(long fd);
+/* Gives those from before main the flags that they had. */
+void hd__fds_modes(void);
 
 /* ---- checkpoints (core/checkpoint.c) ---- */
 
@@ -157,8 +171,8 @@ void hd__state_points(long nr, const long *a, uint64_t pc);
 bool hd__process_serves(long nr);
 long hd__process_serve(long nr, const long *a);
 void hd__process_begin(void);
-/* Whether the program has as many descriptors as its limit allows, and one more. */
-bool hd__fd_limit_reached(void);
+/* Whether the limit of descriptors that the program has set forbids this number. */
+bool hd__fd_over_limit(long fd);
 
 /* Whether pc is in the runtime. */
 bool hd__own_code(uint64_t pc);
@@ -198,6 +212,10 @@ void hd__children_begin(void);
 /* No thread can run: waits for what is outside the process, at most `limit` virtual nanoseconds, or HD_FOREVER.
  * Returns true when a thread can run now. */
 bool hd__io_idle(uint64_t limit);
+/* The execution is over: closes what it has opened, if that may keep others from a port. */
+void hd__ports_leave(void);
+/* Whether the process is in that wait. */
+bool hd__io_waits_outside(void);
 /* A timer has fired, which event `set` had set (0: something outside has changed): enables the threads that can
  * continue. */
 void hd__io_poll(uint32_t set);

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <time.h>
 
 #include "runtime/core/core.h"
 #include "runtime/kernel/io.h"
@@ -29,10 +30,15 @@ int hd__thread_of_tid(long tid) {
 
 static long real_pid(void) { return rt.child ? parent : hd_sys3(SYS_getpid, 0, 0, 0); }
 
+/* Negative numbers are those of groups. */
 static long to_kernel(long pid) {
+  if (pid < 0) return -pid == VIRTUAL_PID ? -real_pid() : pid;
   return pid >= VIRTUAL_PID && hd__thread_of_tid(pid) >= 0 ? real_pid() : pid;
 }
-static long to_program(long pid) { return pid > 0 && pid == real_pid() ? VIRTUAL_PID : pid; }
+static long to_program(long pid) {
+  if (pid < 0) return -pid == real_pid() ? -VIRTUAL_PID : pid;
+  return pid > 0 && pid == real_pid() ? VIRTUAL_PID : pid;
+}
 
 /* ---- names ---- */
 
@@ -47,6 +53,7 @@ static unsigned translate(const char *s, char *to, unsigned *len) {
   long pid;
   unsigned n = number_at(s, &pid);
   if (!n || (s[n] && s[n] != '/') || to_kernel(pid) == pid) return 0;
+  rt.cur->sys.named = (uint32_t)pid;
   hd__format(to, 12, "%d", (int64_t)to_kernel(pid));
   for (*len = 0; to[*len]; (*len)++) {}
   return n;
@@ -57,7 +64,9 @@ static const char *translate_name(const char *name, char out[HD_PID_NAME]) {
   char number[12];
   unsigned from = 0, to = 0, len;
   bool any = false;
+  rt.cur->sys.named = 0;
   if (!name || !hd__starts(name, "/proc/")) return name;
+  if (hd__starts(name, "/proc/thread-self/")) rt.cur->sys.named = (uint32_t)hd__tid(rt.cur);
   while (name[from] && to < HD_PID_NAME - 14) {
     unsigned n = 0;
     bool part =
@@ -114,10 +123,24 @@ static int number_of(long nr, const long *a) {
     case SYS_process_vm_writev:
     case SYS_prlimit64: return 0;
     case SYS_getpriority:
-    case SYS_setpriority: return a[0] == PRIO_PROCESS ? 1 : -1;
+    case SYS_setpriority: return a[0] == PRIO_USER ? -1 : 1;
+    case SYS_ioprio_get:
+    case SYS_ioprio_set: return a[0] == 1 /* IOPRIO_WHO_PROCESS */ || a[0] == 2 /* _PGRP */ ? 1 : -1;
     case SYS_fcntl: return a[1] == F_SETOWN ? 2 : -1;
     default: return -1;
   }
+}
+
+/* Clocks of processor time have the complement of a number of a process in them. */
+static long clock_to_kernel(long clock) {
+  long pid = ~((int)clock >> 3);
+  return (int)clock < 0 && to_kernel(pid) != pid ? CLOCK_PROCESS_CPUTIME_ID : clock;
+}
+
+/* What belongs to the process alone is virtual (process.c): its own number is 0 there. */
+static bool is_own_process(long nr, const long *a) {
+  return !rt.child &&
+         (nr == SYS_prlimit64 || ((nr == SYS_getpriority || nr == SYS_setpriority) && a[0] == PRIO_PROCESS));
 }
 
 /* The credentials that come with a message. */
@@ -130,12 +153,53 @@ static void credentials(const struct msghdr *m, long (*f)(long)) {
     }
 }
 
+/* Who gets the signals of a descriptor: libc asks in this way, too. */
+static void owner(const long *a, long (*f)(long)) {
+  struct f_owner_ex *o = (struct f_owner_ex *)a[2];
+  if (o) o->pid = (pid_t)f(o->pid);
+}
+
+/* Where /proc/self and /proc/thread-self lead: the kernel writes one character, and the program gets what it asked for. */
+static bool is_own_link(long nr, const long *a) {
+  int n = name_of(nr);
+  if (rt.child || (nr != SYS_readlink && nr != SYS_readlinkat) || !a[n]) return false;
+  return hd__streq((const char *)a[n], "/proc/self") || hd__streq((const char *)a[n], "/proc/thread-self");
+}
+
+static void shorten_link(long nr, long *a) {
+  int n = name_of(nr);
+  if (!is_own_link(nr, a) || a[n + 2] <= 0) return;
+  a[n + 3] = a[n + 2];
+  a[n + 2] = 1;
+}
+
+static long own_link(long nr, const long *a, long r) {
+  char text[40];
+  int n = name_of(nr);
+  if (r <= 0 || !is_own_link(nr, a)) return r;
+  bool thread = hd__streq((const char *)a[n], "/proc/thread-self");
+  long length = (long)hd__format(text, sizeof text, thread ? "%d/task/%d" : "%d", (int64_t)hd__pid(),
+                                 (int64_t)hd__tid(rt.cur));
+  if (length > a[n + 3]) length = a[n + 3];
+  hd__snapshot_touch((uint64_t)a[n + 1], (uint64_t)length);
+  hd__copy((char *)a[n + 1], text, (size_t)length);
+  return length;
+}
+
 void hd__pids_in(long nr, long *a, char name[HD_PID_NAME]) {
   int n = name_of(nr), k = number_of(nr, a);
   if (n >= 0) a[n] = (long)translate_name((const char *)a[n], name);
-  if (k >= 0) a[k] = to_kernel(a[k]);
+  if (k >= 0) {
+    long pid = (int)a[k], kernel = to_kernel(pid); /* what is above 32 bits the kernel ignores */
+    if (kernel != pid) a[k] = is_own_process(nr, a) ? 0 : kernel;
+  }
   if (nr == SYS_setpgid) a[1] = to_kernel(a[1]);
+  shorten_link(nr, a);
+  if (nr == SYS_clock_getres) a[0] = clock_to_kernel(a[0]);
   if (nr == SYS_sendmsg) credentials((const struct msghdr *)a[1], to_kernel);
+  if (nr == SYS_fcntl && a[1] == F_SETOWN_EX) owner(a, to_kernel);
+  if (nr == SYS_fcntl && a[1] == F_GETOWN_EX && a[2])
+    hd__snapshot_touch((uint64_t)a[2], sizeof(struct f_owner_ex));
 }
 
 long hd__pids_to_program(long pid) { return to_program(pid); }
@@ -151,7 +215,11 @@ long hd__pids_out(long nr, const long *a, long r) {
     case SYS_getpgid:
     case SYS_getpgrp:
     case SYS_getsid: return to_program(r);
-    case SYS_fcntl: return a[1] == F_GETOWN ? to_program(r) : r;
+    case SYS_fcntl:
+      if (a[1] == F_SETOWN_EX || (a[1] == F_GETOWN_EX && r == 0)) owner(a, to_program);
+      return a[1] == F_GETOWN ? to_program(r) : r;
+    case SYS_readlink:
+    case SYS_readlinkat: return own_link(nr, a, r);
     case SYS_getsockopt:
       if (r == 0 && a[1] == SOL_SOCKET && a[2] == SO_PEERCRED && a[3])
         ((struct ucred *)a[3])->pid = (pid_t)to_program(((struct ucred *)a[3])->pid);

@@ -227,12 +227,15 @@ static size_t until(const char *s, char c) {
   return n;
 }
 
+/* Whose file it is: a thread's that was named, or the process's, which has the number of its first thread. */
+static long whose(void) { return rt.cur->sys.named ? (long)rt.cur->sys.named : hd__pid(); }
+
 /* "Name:\tvalue\n" */
 static void convert_status(const char *s, struct text *t, unsigned threads) {
   while (*s) {
     size_t n = until(s, '\n') + 1, key = until(s, '\t') + 1;
     long value = hd__starts(s, "Threads:") ? (long)threads
-                 : hd__starts(s, "Pid:")   ? hd__tid(rt.cur)
+                 : hd__starts(s, "Pid:")   ? whose()
                  : hd__starts(s, "Tgid:")  ? hd__pid()
                  : hd__starts(s, "PPid:")  ? hd__ppid()
                                            : -1;
@@ -252,7 +255,7 @@ static void convert_stat(const char *s, struct text *t, unsigned threads) {
   size_t name = 0;
   for (size_t i = 0; s[i]; i++)
     if (s[i] == ')') name = i;
-  add_number(t, hd__tid(rt.cur));
+  add_number(t, whose());
   for (size_t i = until(s, ' '); i <= name; i++) add_text(t, s + i, 1);
   s += name + 1;
   for (unsigned field = 3; *s == ' '; field++) {

@@ -67,11 +67,8 @@ static long limit_call(unsigned resource, const struct rlimit *new, struct rlimi
   return r;
 }
 
-bool hd__fd_limit_reached(void) {
-  rlim_t most = limit[RLIMIT_NOFILE].now.rlim_cur, n = 0;
-  if (limit[RLIMIT_NOFILE].epoch != rt.epoch) return false;
-  for (int fd = 0; fd < HD_FD_OWN && n <= most; fd++) n += hd_sys3(SYS_fcntl, fd, F_GETFD, 0) >= 0;
-  return n > most;
+bool hd__fd_over_limit(long fd) {
+  return limit[RLIMIT_NOFILE].epoch == rt.epoch && (rlim_t)fd >= limit[RLIMIT_NOFILE].now.rlim_cur;
 }
 
 /* ---- priority, and the name of a thread ---- */
@@ -80,7 +77,7 @@ static HD_EXEC int nice_now;
 static HD_EXEC uint32_t nice_epoch;
 
 static long priority_call(long nr, const long *a) {
-  if (a[0] != PRIO_PROCESS || (a[1] && a[1] != hd__tid(&rt.thread[0]))) return hd__plain(nr, a);
+  if (a[0] != PRIO_PROCESS || a[1]) return hd__plain(nr, a);
   if (nice_epoch != rt.epoch) nice_now = (int)(20 - hd_sys3(SYS_getpriority, PRIO_PROCESS, 0, 0));
   nice_epoch = rt.epoch;
   if (nr == SYS_getpriority) return 20 - nice_now;
@@ -143,6 +140,14 @@ static const struct call {
     {SYS_getpgid, HD_STATE_IDENTITY, false, -1},
     {SYS_getpgrp, HD_STATE_IDENTITY, false, -1},
     {SYS_getsid, HD_STATE_IDENTITY, false, -1},
+    {SYS_alarm, HD_STATE_TIMERS, true, -1},
+    {SYS_setitimer, HD_STATE_TIMERS, true, -1},
+    {SYS_getitimer, HD_STATE_TIMERS, false, -1},
+    {SYS_timer_create, HD_STATE_TIMERS, true, -1},
+    {SYS_timer_delete, HD_STATE_TIMERS, true, -1},
+    {SYS_timer_settime, HD_STATE_TIMERS, true, -1},
+    {SYS_timer_gettime, HD_STATE_TIMERS, false, -1},
+    {SYS_timer_getoverrun, HD_STATE_TIMERS, false, -1},
 };
 
 static const struct call *find(long nr) {
@@ -230,7 +235,8 @@ static bool opens(long nr, const long *a) {
 static uint32_t looks(long nr, const long *a) {
   uint32_t set = 0;
   if (hd__proc_shows_threads(nr, a)) set |= 1u << HD_STATE_THREADS;
-  if (opens(nr, a) && hd__state_changes(HD_STATE_LIMITS)) set |= 1u << HD_STATE_LIMITS;
+  bool numbers = opens(nr, a) || nr == SYS_dup2 || nr == SYS_dup3;
+  if (numbers && hd__state_changes(HD_STATE_LIMITS)) set |= 1u << HD_STATE_LIMITS;
   bool makes;
   if (!hd__names_use(nr, a, &makes)) {
     if (makes && hd__state_changes(HD_STATE_UMASK)) set |= 1u << HD_STATE_UMASK;
@@ -290,7 +296,7 @@ long hd__process_serve(long nr, const long *a) {
     case SYS_setrlimit: return limit_call((unsigned)a[0], (const struct rlimit *)a[1], NULL);
     case SYS_getrlimit: return limit_call((unsigned)a[0], NULL, (struct rlimit *)a[1]);
     case SYS_prlimit64:
-      if (a[0] && a[0] != hd__tid(&rt.thread[0])) return hd__plain(nr, a);
+      if (a[0]) return hd__plain(nr, a);
       return limit_call((unsigned)a[1], (const struct rlimit *)a[2], (struct rlimit *)a[3]);
     case SYS_prctl: return prctl_call(nr, a);
     default: return priority_call(nr, a);

@@ -89,6 +89,10 @@ void hd__signal_install(int sig, void (*fn)(int, siginfo_t *, void *)) {
   set_raw(sig, &a);
 }
 
+static char *alt_stack;
+
+bool hd__on_signal_stack(uint64_t sp) { return sp - (uint64_t)alt_stack < ALT_STACK; }
+
 /* ---- what a fault means ---- */
 
 static bool in_stack_guard(uint64_t addr, uint64_t sp) {
@@ -120,6 +124,35 @@ static void fault(int sig, siginfo_t *info, ucontext_t *uc) {
   hd__finding_done(f, true);
 }
 
+/* The fault that the program's handler is running for, on our signal stack. */
+static struct {
+  int sig;
+  siginfo_t *info;
+  ucontext_t *uc; /* NULL: none */
+} first;
+
+void hd__fault_again(void) {
+  if (first.uc && hd__on_signal_stack((uint64_t)__builtin_frame_address(0)))
+    fault(first.sig, first.info, first.uc);
+}
+
+static void call_handler(int sig, siginfo_t *info, ucontext_t *uc) {
+  struct sigaction a = theirs[sig];
+  uint64_t *mask = &rt.cur->sig.mask, before = *mask, more;
+  hd__copy(&more, &a.sa_mask, sizeof more);
+  if (a.sa_flags & (int)SA_RESETHAND) hd__disposition_reset(sig);
+  *mask |= more | (a.sa_flags & SA_NODEFER ? 0 : 1ull << (sig - 1));
+  first.sig = sig;
+  first.info = info;
+  first.uc = uc;
+  if (a.sa_flags & SA_SIGINFO)
+    a.sa_sigaction(sig, info, uc);
+  else
+    a.sa_handler(sig);
+  first.uc = NULL;
+  *mask = before;
+}
+
 static void handler(int sig, siginfo_t *info, void *uc) {
   if (sig == SIGSEGV && info->si_code > 0 && hd_sig_is_write(uc) &&
       hd__snapshot_fault((uint64_t)info->si_addr))
@@ -142,24 +175,19 @@ static void handler(int sig, siginfo_t *info, void *uc) {
       hd_sys3(SYS_tgkill, hd_sys3(SYS_getpid, 0, 0, 0), hd_sys3(SYS_gettid, 0, 0, 0), sig);
     return;
   }
+  if (sig == HD_SIG_HANG && hd__io_waits_outside()) hd__report_unanswered();
   if (sig == HD_SIG_HANG && hd__tick_hang(uc)) return;
   struct sigaction *t = &theirs[sig];
   if (sig != HD_SIG_HANG && t->sa_handler != SIG_DFL && t->sa_handler != SIG_IGN) {
-    struct sigaction a = *t;
-    if (a.sa_flags & (int)SA_RESETHAND) hd__disposition_reset(sig);
-    if (a.sa_flags & SA_SIGINFO)
-      a.sa_sigaction(sig, info, uc);
-    else
-      a.sa_handler(sig);
+    /* A crash in the handler of a crash ends the process; what matters is where the first one was. */
+    if (hd__on_signal_stack(hd_sig_sp(uc))) hd__fault_again();
+    call_handler(sig, info, uc);
     return;
   }
   if (t->sa_handler == SIG_IGN && info->si_code <= 0) return;
+  if (sig != HD_SIG_HANG && hd__on_signal_stack(hd_sig_sp(uc))) hd__fault_again();
   fault(sig, info, uc);
 }
-
-static char *alt_stack;
-
-bool hd__on_signal_stack(uint64_t sp) { return sp - (uint64_t)alt_stack < ALT_STACK; }
 
 void hd__signals_init(void) {
   char *st = alt_stack = hd__map(ALT_STACK);
@@ -213,6 +241,7 @@ void hd__self_signal(int sig, uint64_t pc) {
   char text[80];
   hd__format(text, sizeof text, "the program sent itself signal %d", (int64_t)sig);
   if (theirs[sig].sa_handler != SIG_DFL || hd__default_ignores(sig)) return;
+  hd__fault_again();
   struct hd_finding_rec *f = hd__finding(sig == SIGABRT ? HD_KIND_ABORT : HD_KIND_CRASH, pc, 0);
   if (f) {
     f->signal = sig;

@@ -10,6 +10,7 @@
  *  1. Nothing that existed before main is unmapped for good: such a request succeeds without effect.
  *  2. A call that would block is made only when no other thread is left; otherwise it is reported by name and the
  *     search ends. */
+#include <asm/ioctls.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -348,12 +349,17 @@ static long do_futex(const long *a) {
   return hd_sys6(SYS_futex, a[0], a[1], a[2], a[3], a[4], a[5]);
 }
 
+/* Its other members are not the program's. */
+static bool own_group(int pid) {
+  return pid == 0 || (pid < -1 && -pid == hd__pids_to_program(hd_sys3(SYS_getpgid, 0, 0, 0)));
+}
+
 static long do_kill(long nr, const long *a, uint64_t pc) {
   bool process = nr == SYS_kill || nr == SYS_rt_sigqueueinfo;
   bool pair = nr == SYS_tgkill || nr == SYS_rt_tgsigqueueinfo; /* process and thread */
   int sig = (int)(pair ? a[2] : a[1]);
   int tid = process ? -1 : hd__thread_of_tid(pair ? a[1] : a[0]);
-  bool me = process ? (int)a[0] == hd__pid() || (nr == SYS_kill && (int)a[0] == 0) : tid >= 0;
+  bool me = process ? (int)a[0] == hd__pid() || (nr == SYS_kill && own_group((int)a[0])) : tid >= 0;
   if (a[0] == hd__ppid()) return sig ? -EPERM : 0; /* its number is not the kernel's */
   if (!me) return hd_sys6(nr, a[0], a[1], a[2], a[3], 0, 0);
   if (sig < 1 || sig > 64) return sig ? -EINVAL : 0;
@@ -443,6 +449,7 @@ static long made(long fd, unsigned kind) { return fd < 0 ? fd : hd__fd_opened(fd
 static long names_opened(long nr, const long *a, long r) {
   bool opens = nr == SYS_open || nr == SYS_openat;
   if (opens && r >= 0 && is_random_device((const char *)(nr == SYS_open ? a[0] : a[1]))) hd__fd_is_random(r);
+  if (nr == SYS_chdir || nr == SYS_fchdir) cwd_moved = true;
   if (opens && r >= 0) hd__proc_opened((const char *)(nr == SYS_open ? a[0] : a[1]), r);
   return r;
 }
@@ -524,8 +531,6 @@ long hd__serve(long nr, long *a) {
     case SYS_shmat: return do_shmat(a);
     case SYS_shmdt: return do_shmdt(a);
     case SYS_mprotect: return do_mprotect(a);
-    case SYS_chdir:
-    case SYS_fchdir: cwd_moved = true; return hd__plain(nr, a);
     case SYS_umask:
       r = hd__plain(nr, a);
       if (mask_start < 0) mask_start = r;
@@ -566,14 +571,18 @@ long hd__serve(long nr, long *a) {
     case SYS_getsockopt: return hd__socket_query(a);
     case SYS_pipe:
     case SYS_pipe2: return pipe_call(nr, a);
+    case SYS_ioctl:
+      if (a[1] == FIONBIO || a[1] == FIOASYNC) hd__fd_mode_changes(a[0]);
+      return hd__plain(nr, a);
     case SYS_fcntl:
+      if (a[1] == F_SETFL) hd__fd_mode_changes(a[0]);
       if (a[1] == F_DUPFD || a[1] == F_DUPFD_CLOEXEC) return hd__fd_dup(nr, a);
       return hd__plain(nr, a);
     case SYS_dup:
     case SYS_dup2:
     case SYS_dup3: return hd__fd_dup(nr, a);
     case SYS_close: return hd__fd_close(a[0]);
-    case SYS_close_range: hd__fd_close_range((unsigned)a[0], (unsigned)a[1]); return 0;
+    case SYS_close_range: return hd__fd_close_range((unsigned)a[0], (unsigned)a[1], (unsigned)a[2]);
     case SYS_read:
       if (hd__fd_random(a[0])) return fill_random((void *)a[1], a[2]);
       hd__fd_moved(a[0]);
@@ -582,6 +591,7 @@ long hd__serve(long nr, long *a) {
       if (hd__fd_random(a[0])) return fill_random((void *)a[1], a[2]);
       return hd__plain(nr, a);
     case SYS_readv:
+    case SYS_preadv2:
     case SYS_lseek: hd__fd_moved(a[0]); return hd__plain(nr, a);
     case SYS_write:
     case SYS_writev:
@@ -591,6 +601,15 @@ long hd__serve(long nr, long *a) {
     case SYS_ftruncate:
     case SYS_fallocate:
     case SYS_sendfile: hd__file_changes(a[0]); return hd__plain(nr, a);
+    case SYS_fsync:
+    case SYS_fdatasync:
+    case SYS_sync_file_range:
+    case SYS_syncfs: return hd__sync_is_idle(a[0]) ? 0 : hd__plain(nr, a);
+    case SYS_sync: return hd__sync_is_idle(-1) ? 0 : hd__plain(nr, a);
+    case SYS_msync: {
+      const long later[6] = {a[0], a[1], (a[2] & ~MS_SYNC) | MS_ASYNC};
+      return hd__plain(nr, (a[2] & MS_SYNC) && !(a[2] & MS_ASYNC) && hd__sync_is_idle(-1) ? later : a);
+    }
     case SYS_copy_file_range: hd__file_changes(a[2]); return hd__plain(nr, a);
     case SYS_rt_sigaction: return hd__sigaction_call(a);
     case SYS_sigaltstack: return hd__altstack_call(a);

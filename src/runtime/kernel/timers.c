@@ -37,11 +37,6 @@ void hd__alarms_begin(void) {
   processor[0] = processor[1] = (struct itimerval){0};
 }
 
-static uint64_t left(const struct timer *t) {
-  if (!t->at) return 0;
-  return t->at > hd__time() ? t->at - hd__time() : 1;
-}
-
 /* ---- expiring ---- */
 
 static struct hd_thread *taker(const struct timer *t) {
@@ -54,6 +49,14 @@ static bool matters(const struct timer *t) {
   uint64_t bit = 1ull << (t->sig - 1);
   if (!to || to->state == HD_T_DONE || to->sig.pending.set & bit) return false; /* an overrun, at most */
   return to->sig.waits & bit || hd__signal_handled(t->sig);
+}
+
+/* Until it expires. One whose signal is still to be sent, since threads can run, is about to. */
+static uint64_t left(const struct timer *t) {
+  uint64_t now = hd__read_time(); /* a loop around this waits for time to pass */
+  if (!t->at || t->at > now) return t->at ? t->at - now : 0;
+  if (t->sig && matters(t)) return 1;
+  return t->every ? t->every - (now - t->at) % t->every : 0;
 }
 
 uint64_t hd__alarm_next(void) {

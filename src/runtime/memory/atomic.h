@@ -1,6 +1,6 @@
 /* atomic.h: atomic operations as hooks_atomic.c models them, for the interfaces by which programs reach them: the
- * instrumentation (hooks_atomic.c), libatomic (hooks_libatomic.c), inline assembly (hooks_plugin.c). Private to this
- * folder.
+ * instrumentation (hooks_atomic.c), libatomic (hooks_libatomic.c), inline assembly (hooks_plugin.c), libstdc++
+ * (wrap/counts.c). Private to these files.
  *
  * Each of these functions comes before the operation itself: whoever runs at its scheduling point runs before it. */
 #ifndef HD_RUNTIME_ATOMIC_H

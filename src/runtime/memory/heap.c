@@ -52,6 +52,7 @@ struct chunk {
   uint32_t used;   /* bytes allocated (bump) */
   uint64_t size;   /* large: requested bytes */
   uint16_t slot;
+  uint32_t older; /* small: the chunk of this stride that the slot took before, +1 */
 };
 
 struct slot {
@@ -61,9 +62,18 @@ struct slot {
   uint64_t quarantined;
 };
 
+/* Blocks of a slot and class that were looked at because of a block that was freed: see "reuse". */
+struct walked {
+  struct header *newest, *oldest;
+  uint32_t by; /* thread, +1 */
+  bool mixed;  /* addresses were used again: those of newer blocks are not behind those of older ones */
+};
+
 bool hd__heap_fresh;
 static struct chunk *chunks;
 static struct slot *slots;
+static struct walked (*walked)[NCLASSES];
+static bool any_walked;
 static uint64_t big_next;
 static uint32_t *log_chunk; /* chunks taken since the mark, in order */
 static uint32_t nlog;
@@ -98,9 +108,10 @@ int hd__heap_init(void) {
   hd_sys3(SYS_madvise, HD_HEAP_BASE, HD_HEAP_END - HD_HEAP_BASE, MADV_NOHUGEPAGE);
   chunks = hd__map(NCHUNKS * sizeof *chunks);
   slots = hd__map(NSLOTS * sizeof *slots);
+  walked = hd__map(NSLOTS * sizeof *walked);
   log_chunk = hd__map(NCHUNKS * sizeof *log_chunk);
   big_next = BIG_BASE;
-  return chunks && slots && log_chunk ? 0 : -1;
+  return chunks && slots && walked && log_chunk ? 0 : -1;
 }
 
 static uint64_t chunk_addr(uint32_t c) { return HD_HEAP_BASE + ((uint64_t)c << CHUNK_SHIFT); }
@@ -172,6 +183,7 @@ static struct header *take_small(unsigned s, unsigned cls) {
     sl->free_first[cls] = next;
     if (!next) sl->free_last[cls] = NULL;
     sl->quarantined -= stride_of[cls];
+    walked[s][cls].mixed = any_walked = true;
     hd__shadow_forget((uint64_t)h, stride_of[cls]);
     return h;
   }
@@ -183,6 +195,7 @@ static struct header *take_small(unsigned s, unsigned cls) {
     c = &chunks[n];
     c->stride = stride;
     c->recip = (uint32_t)((0x100000000ull + stride - 1) / stride);
+    c->older = sl->open[cls];
     sl->open[cls] = n + 1;
   }
   h = (struct header *)(chunk_addr((uint32_t)(c - chunks)) + c->used);
@@ -196,49 +209,65 @@ static struct header *take_small(unsigned s, unsigned cls) {
  * read before). That matters when atomic operations find both pointers. Where that has happened in some execution, which
  * is learned like visible memory, by the place of the allocation, malloc returns either the freed block or another one: a
  * choice, which each thread makes a few times. A block that another thread has freed is not returned; where it could
- * matter, that is noted. */
+ * matter, that is noted: whatever the order of the two in this execution, unless the allocation happens before the free. */
 
-#define REUSABLE 16
 #define REUSES 3                    /* choices of a thread */
 static HD_EXEC uint64_t freed_seen; /* classes of which such a block was freed in this execution */
-static HD_EXEC_LARGE struct {
-  struct header *h;
+
+/* What a thread has freed of a class. */
+static HD_EXEC struct freed {
+  struct freed *next; /* of another thread */
+  struct reusable {
+    struct header *h;
+    struct reusable *below;
+  } * top; /* freed last */
   uint16_t thread;
-  uint8_t cls;
-} reusable[REUSABLE]; /* the last one is at the end */
-static HD_EXEC_LARGE struct {
+} * freed[NCLASSES];
+
+static HD_EXEC struct again {
+  struct again *next;
   struct header *h;
   uint64_t site;
-} again[REUSABLE]; /* blocks with AGAIN, whose place is not known yet */
-static HD_EXEC unsigned nreusable, nagain;
+} * again; /* blocks with AGAIN, whose place is not known yet */
 
-static void add_reusable(struct header *h, unsigned cls) {
-  freed_seen |= 1ull << cls;
-  if (nreusable == REUSABLE) return;
-  reusable[nreusable].h = h;
-  reusable[nreusable].thread = rt.cur->id;
-  reusable[nreusable++].cls = (uint8_t)cls;
+static void *new_entry(size_t size) {
+  void *p = hd_arena_get(&rt.arena, size);
+  HD_BUG_ON(!p);
+  return p;
 }
 
-/* The block that the running thread freed last, or -1; whether other threads freed any. */
-static int find_reusable(unsigned cls, bool *others) {
-  int found = -1;
-  *others = nreusable == REUSABLE;
-  for (unsigned i = 0; i < nreusable; i++) {
-    if (reusable[i].cls != cls) continue;
-    if (reusable[i].thread == rt.cur->id)
-      found = (int)i;
-    else
+static void add_reusable(struct header *h, unsigned cls) {
+  struct freed *f = freed[cls];
+  freed_seen |= 1ull << cls;
+  while (f && f->thread != rt.cur->id) f = f->next;
+  if (!f) {
+    f = new_entry(sizeof *f);
+    *f = (struct freed){.next = freed[cls], .thread = rt.cur->id};
+    freed[cls] = f;
+  }
+  struct reusable *r = new_entry(sizeof *r);
+  *r = (struct reusable){h, f->top};
+  f->top = r;
+}
+
+/* What the running thread has freed, or NULL; whether other threads freed any. */
+static struct freed *find_reusable(unsigned cls, bool *others) {
+  struct freed *mine = NULL;
+  *others = false;
+  for (struct freed *f = freed[cls]; f; f = f->next) {
+    if (f->top && f->thread == rt.cur->id)
+      mine = f;
+    else if (f->top)
       *others = true;
   }
-  return found;
+  return mine;
 }
 
 /* Returns a freed block, if there is one and the search has chosen it. `site` is where an allocation has to be watched. */
 static struct header *reuse(unsigned cls, uint64_t pc, uint64_t *site, bool *others) {
   *site = 0;
-  int i = find_reusable(cls, others);
-  if (i < 0) return NULL;
+  struct freed *f = find_reusable(cls, others);
+  if (!f) return NULL;
   *site = hd__user_pc(pc, (uint64_t)__builtin_frame_address(0));
   if (!hd__spin_known(*site)) return NULL;
   *site = 0;
@@ -247,11 +276,9 @@ static struct header *reuse(unsigned cls, uint64_t pc, uint64_t *site, bool *oth
     return NULL;
   }
   if (!hd__choose_here(2, pc)) return NULL;
-  bool ignored;
-  i = find_reusable(cls, &ignored); /* others have run, and may have used theirs */
-  struct header *h = reusable[i].h;
-  nreusable--;
-  for (unsigned k = (unsigned)i; k < nreusable; k++) reusable[k] = reusable[k + 1];
+  struct header *h = f->top->h;
+  f->top = f->top->below;
+  walked[chunks[chunk_of((uint64_t)h)].slot][cls].mixed = any_walked = true;
   return h;
 }
 
@@ -259,9 +286,64 @@ static struct header *reuse(unsigned cls, uint64_t pc, uint64_t *site, bool *oth
 static void note_again(struct header *h, uint64_t site, bool others) {
   if (!site && !others) return;
   h->off |= AGAIN;
-  if (others || nagain == REUSABLE) return; /* then it is noted */
-  again[nagain].h = h;
-  again[nagain++].site = site;
+  if (others) return; /* then it is noted */
+  struct again *a = new_entry(sizeof *a);
+  *a = (struct again){again, h, site};
+  again = a;
+}
+
+/* A thread allocates its blocks one after the other, so those that are not ordered before the running thread are the newest of
+ * its slot: the walk ends at the first that is. What another walk has marked it skips. Neither holds for a slot that several
+ * threads share; where addresses were used again (`mixed`), a walk skips what this thread has looked at before, which later
+ * allocations there cannot have changed: they are marked at once (`others`). */
+static void note_slot(unsigned s, unsigned cls, uint64_t pc) {
+  struct walked *w = &walked[s][cls];
+  uint32_t stride = stride_of[cls], c = slots[s].open[cls], off = c ? chunks[c - 1].used : 0;
+  bool ordered = s < HD_NUMBERED && !w->mixed;
+  struct header *newest = NULL, *oldest = NULL;
+  if (!ordered && w->by != rt.cur->id + 1u) w->newest = NULL;
+  while (c) {
+    if (!off) {
+      c = chunks[c - 1].older;
+      off = c ? chunks[c - 1].used : 0;
+      continue;
+    }
+    off -= stride;
+    struct header *h = (struct header *)(chunk_addr(c - 1) + off);
+    if (!newest) newest = h;
+    if (h == w->newest) {
+      oldest = w->oldest;
+      c = chunk_of((uint64_t)oldest) + 1;
+      off = (uint32_t)((uint64_t)oldest & (CHUNK - 1));
+      continue;
+    }
+    uint32_t allocated = h->state == B_LIVE ? h->free_site : 0;
+    bool before = allocated && hd__happened_before(allocated);
+    if (before && ordered) break;
+    oldest = h;
+    if (!allocated || before || (h->off & AGAIN) || hd__segment_thread(allocated) == rt.cur->id) continue;
+    if (h->off & SEEN)
+      hd__inexact(HD_INEXACT_HEAP_REUSE, pc);
+    else
+      h->off |= AGAIN; /* noted when it is seen */
+  }
+  if (oldest) {
+    w->newest = newest;
+    w->oldest = oldest;
+    w->by = rt.cur->id + 1u;
+    any_walked = true;
+  }
+}
+
+/* The running thread has freed a block of this size that was SEEN: those that other threads have allocated, not ordered
+ * before that, might have got its address. */
+static void note_concurrent(unsigned cls, uint64_t pc) {
+  if (!rt.nunjoined) return;
+  unsigned own = slot_of(rt.cur);
+  if (own) note_slot(0, cls, pc);
+  for (uint32_t i = 0; i < ntouched; i++)
+    if (touched[i] != own) note_slot(touched[i], cls, pc);
+  if (walked[own][cls].mixed || own >= HD_NUMBERED) note_slot(own, cls, pc);
 }
 
 void hd__heap_seen(uint64_t p, uint64_t pc) {
@@ -270,12 +352,12 @@ void hd__heap_seen(uint64_t p, uint64_t pc) {
   if (!h || h->state != B_LIVE || user_of(h) != p) return;
   h->off |= SEEN;
   if (!(h->off & AGAIN)) return;
-  unsigned i = 0;
-  while (i < nagain && again[i].h != h) i++;
-  if (i == nagain)
-    hd__inexact(HD_INEXACT_HEAP_REUSE, pc);
+  const struct again *a = again;
+  while (a && a->h != h) a = a->next;
+  if (a)
+    hd__learn(a->site);
   else
-    hd__learn(again[i].site);
+    hd__inexact(HD_INEXACT_HEAP_REUSE, pc);
 }
 
 void *hd__heap_alloc(size_t size, size_t align, uint64_t pc) {
@@ -352,7 +434,9 @@ void hd__heap_free(void *ptr, uint64_t pc) {
   h->state = B_FREED;
   hd__live = (struct hd_live){0, 0};
   if (HD_UNLIKELY(h->off & SEEN) && c->stride > 1 && (h->off & OFF_MASK) == 1 && hot.active) {
-    add_reusable(h, class_of(c->stride));
+    unsigned cls = class_of(c->stride);
+    add_reusable(h, cls);
+    note_concurrent(cls, pc);
     return;
   }
   unsigned s = c->slot;
@@ -443,8 +527,9 @@ void hd__heap_mark(bool start) {
 }
 
 void hd__heap_restore(void) {
+  if (freed_seen) hd__zero(freed, sizeof freed);
   freed_seen = 0;
-  nreusable = nagain = 0;
+  again = NULL;
   hd__live = (struct hd_live){0, 0};
   hd__before_restore();
   for (uint32_t i = mark.nchunks; i < nlog; i++) {
@@ -467,8 +552,13 @@ void hd__heap_restore(void) {
   }
   nlog = mark.nchunks;
   for (uint32_t i = 0; i < mark.nchunks; i++) chunks[mark.chunk[i]].used = mark.used[i];
-  for (uint32_t i = 0; i < ntouched; i++) hd__zero(&slots[touched[i]], sizeof *slots);
+  for (uint32_t i = 0; i < ntouched; i++) {
+    hd__zero(&slots[touched[i]], sizeof *slots);
+    if (any_walked) hd__zero(walked[touched[i]], sizeof walked[0]);
+  }
   ntouched = 0;
+  if (any_walked) hd__zero(walked[0], sizeof walked[0]);
+  any_walked = false;
   slots[0] = mark.slot0;
   big_next = mark.big_next;
 }
@@ -524,10 +614,14 @@ void hd__heap_fingerprint(struct hd_fingerprint *f) {
   for (unsigned i = 0; i < ntouched; i++) hd__fact(f, touched[i], slots[touched[i]].quarantined);
   hd__fact(f, HD_HEAP_BASE, slots[0].quarantined);
   hd__fact(f, HD_HEAP_BASE + 2, freed_seen);
-  for (unsigned i = 0; i < nreusable; i++)
-    hd__fact(f, HD_HEAP_BASE + 3 + i, (uint64_t)reusable[i].h ^ (uint64_t)reusable[i].thread << 48);
-  for (unsigned i = 0; i < nagain; i++)
-    hd__fact(f, HD_HEAP_BASE + 64 + i, (uint64_t)again[i].h ^ hd_mix64(again[i].site));
+  for (unsigned i = 0; i < NCLASSES && freed_seen; i++)
+    for (const struct freed *k = freed[i]; k; k = k->next) {
+      uint64_t all = k->thread + 1u;
+      for (const struct reusable *r = k->top; r; r = r->below) all = hd_mix64(all ^ (uint64_t)r->h);
+      if (k->top) hd__fact(f, HD_HEAP_BASE + 3 + i, all);
+    }
+  for (const struct again *a = again; a; a = a->next)
+    hd__fact(f, HD_HEAP_BASE + 64, (uint64_t)a->h ^ hd_mix64(a->site));
 }
 
 /* An upper bound of the blocks that existed before main. */

@@ -9,13 +9,16 @@
 
 /* Who calls the constructor of ThreadSanitizer was instrumented without a plug-in: not all its accesses are seen. */
 static uint64_t without_plugin;
+static unsigned instrumented; /* object files */
 
 HD_EXPORT void __tsan_init(void);
 HD_EXPORT void __heddle_init(void);
 void __tsan_init(void) { without_plugin = HD_CALLER; }
-void __heddle_init(void) {}
+void __heddle_init(void) { instrumented++; }
 
 uint64_t hd__without_plugin(void) { return without_plugin; }
+
+unsigned hd__instrumented(void) { return instrumented; }
 
 /* The constructor that `heddle cc` adds to a program, or a library, with object files that it did not build. */
 static uint64_t plain_object;

@@ -34,8 +34,9 @@ struct hd_cell {
 #define HD_CELL_LIST \
   (1ull << 62) /* rpc is seg_base << 32 | list, and w and r only summarise it for the fast path */
 #define HD_CELL_WATCHED (1ull << 61) /* every access is recorded: the fast path must not match */
-/* Bit of w and r: the access was atomic. */
+/* Bits of w and r: the access was atomic, or volatile. */
 #define HD_CELL_ATOMIC (1ull << 9)
+#define HD_CELL_VOLATILE (1ull << 10)
 #define HD_PC_MASK ((1ull << 48) - 1)
 
 #define HD_SHADOW_ADDR_MASK ((1ull << HD_SHADOW_BITS) - 1)
@@ -54,6 +55,8 @@ void hd__access_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
 void hd__access_range(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
 /* A place in a module that was instrumented without Heddle's plug-in for the compiler, or 0 (hooks_plugin.c). */
 uint64_t hd__without_plugin(void);
+/* How many object files heddle cc has instrumented. */
+unsigned hd__instrumented(void);
 uint64_t hd__plain_object(void);
 struct hd_cas {
   const void *at, *expected;
@@ -205,6 +208,8 @@ static inline void hd__block_check(uint64_t addr, uint64_t size, unsigned flags,
  * yet. */
 int hd__snapshot_take(char *stack_lo, char *stack_hi, bool guard, bool start);
 void hd__snapshot_restore(void);
+/* Restores memory that executions in processes of their own share. */
+void hd__snapshot_share(void);
 /* Handles a write fault at addr. Returns true when the page was protected by us and the write may be retried. */
 bool hd__snapshot_fault(uint64_t addr);
 /* Whether all of the range is recorded. */

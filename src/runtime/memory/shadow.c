@@ -29,6 +29,7 @@
 #include "runtime/core/modules.h"
 #include "runtime/core/record.h"
 #include "runtime/core/spin.h"
+#include "runtime/core/touch.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
@@ -122,7 +123,9 @@ static bool is_shared(const struct list *l) {
 static struct access from_word(uint64_t word, uint64_t pc, unsigned write) {
   uint32_t seg = (uint32_t)(word >> 32);
   return (struct access){seg, (uint16_t)hd__segment_thread(seg), (uint8_t)word,
-                         (uint8_t)(write | (word & HD_CELL_ATOMIC ? HD_A_ATOMIC : 0)), pc & HD_PC_MASK};
+                         (uint8_t)(write | (word & HD_CELL_ATOMIC ? HD_A_ATOMIC : 0) |
+                                   (word & HD_CELL_VOLATILE ? HD_A_VOLATILE : 0)),
+                         pc & HD_PC_MASK};
 }
 
 static struct list *inflate(struct hd_cell *c) {
@@ -417,9 +420,9 @@ static bool replaceable(uint64_t word, unsigned eflags, unsigned mask, unsigned 
 
 static void record(struct hd_cell *c, unsigned mask, unsigned flags, uint64_t site) {
   uint64_t atomic = flags & HD_A_ATOMIC ? HD_CELL_ATOMIC : 0;
-  uint64_t word = hot.tag | atomic | mask;
+  uint64_t word = hot.tag | atomic | (flags & HD_A_VOLATILE ? HD_CELL_VOLATILE : 0) | mask;
   bool hooked = flags & (HD_A_ATOMIC | HD_A_VOLATILE);
-  flags &= HD_A_WRITE | HD_A_ATOMIC | HD_A_SILENT;
+  flags &= HD_A_WRITE | HD_A_ATOMIC | HD_A_VOLATILE | HD_A_SILENT;
   bool silent = flags & HD_A_SILENT;
   if (!(c->wpc & (HD_CELL_VISIBLE | HD_CELL_WATCHED)) && !inflated(c) && !silent) {
     c->wpc &= ~HD_CELL_LIST; /* of an earlier execution */
@@ -644,7 +647,9 @@ static __attribute__((noinline)) void access_any(uint64_t addr, uint64_t size, u
     return;
   }
   bool recorded = false;
-  if ((addr & 7) + size <= 8)
+  if (HD_UNLIKELY(rt.touches))
+    recorded = false;
+  else if ((addr & 7) + size <= 8)
     recorded = flags <= HD_A_WRITE && one_word(addr, size, flags, pc, false);
   else if (size <= WORDS_MAX)
     recorded = !(flags & ~(HD_A_WRITE | HD_A_FREE)) && some_words(addr, size, flags, pc);
@@ -676,6 +681,7 @@ static inline void record_all(uint64_t addr, uint64_t end, unsigned flags, uint6
     for (uint64_t g = addr & ~7ull; g < end && hot.cover; g += 8)
       cover(hd__cell(g), granule_mask(addr, end, g), flags, addr, pc);
   }
+  if (HD_UNLIKELY(rt.touches)) hd__touch(addr, end - addr, flags, pc);
   for (uint64_t g = addr & ~7ull; g < end; g += 8) {
     unsigned mask = granule_mask(addr, end, g);
     if (HD_UNLIKELY(rt.fingerprints) &&

@@ -159,12 +159,63 @@ static uint64_t end_of_other(uint64_t a) {
   return end ? end : hd__ident_end(a);
 }
 
+/* Memory from before main that the program may share with its children is restored page by page, since it cannot become
+ * private. In fork mode the executions share it with their parent, which restores it. */
+#define MAX_SHARED 64
+#define SHARED_LIMIT (256ull << 20)
+static struct {
+  char *at, *copy;
+  uint64_t size;
+} shared[MAX_SHARED];
+static unsigned nshared;
+
+/* Anonymous: a file in memory that has been deleted, or System V. */
+static bool is_anonymous(const char *path) {
+  return hd__starts(path, "/dev/zero (deleted)") || hd__starts(path, "/SYSV");
+}
+
+static void add_shared(uint64_t lo, uint64_t hi) {
+  static uint64_t total;
+  uint64_t size = hi - lo;
+  for (unsigned i = 0; i < nshared; i++)
+    if ((uint64_t)shared[i].at == lo && shared[i].size == size) return;
+  char *copy = nshared < MAX_SHARED && total + size <= SHARED_LIMIT ? hd__map(size) : NULL;
+  if (!copy) return;
+  total += size;
+  shared[nshared].at = (char *)lo;
+  shared[nshared].copy = copy;
+  shared[nshared++].size = size;
+}
+
+/* Memory of which no page exists reads as zero. */
+static bool exists(const char *at) {
+  unsigned char is = 1;
+  return hd_sys3(SYS_mincore, at, HD_PAGE, &is) < 0 || (is & 1);
+}
+
+static void each_shared(bool save) {
+  for (unsigned i = 0; i < nshared; i++)
+    for (uint64_t k = 0; k < shared[i].size; k += HD_PAGE) {
+      char *at = shared[i].at + k, *copy = shared[i].copy + k;
+      if (!exists(at)) continue;
+      if (save)
+        hd__copy(copy, at, HD_PAGE);
+      else
+        hd__copy(at, copy, HD_PAGE);
+    }
+}
+
+void hd__snapshot_share(void) { each_shared(false); }
+
 /* A line of /proc/self/maps: "lo-hi perms offset dev inode path". Adjacent mappings of several owners can appear as
  * one, so those that are not the program's are cut out. */
 static void add_line(const char *s, uint64_t stack_lo, uint64_t stack_hi) {
   uint64_t lo = parse_hex(&s);
   s++;
   uint64_t hi = parse_hex(&s);
+  const char *path = s + 5;
+  while (*path && *path != '/') path++;
+  if (s[1] == 'r' && s[2] == 'w' && s[4] == 's' && is_anonymous(path)) add_shared(lo, hi);
   if (s[1] != 'r' || s[2] != 'w' || s[4] != 'p') return;
   int prot = PROT_READ | PROT_WRITE | (s[3] == 'x' ? PROT_EXEC : 0);
   if (stack_lo >= lo && stack_lo < hi) {
@@ -266,6 +317,7 @@ int hd__snapshot_take(char *stack_lo, char *stack_hi, bool guard, bool start) {
     add_line(p, (uint64_t)stack_lo, (uint64_t)stack_hi);
     p = nl;
   }
+  if (start) each_shared(true);
   hd__heap_each_range(add_writable);
   if (start && !keep_roots()) return -1;
   hd__ident_each_block(add_writable);
@@ -278,6 +330,7 @@ int hd__snapshot_take(char *stack_lo, char *stack_hi, bool guard, bool start) {
 }
 
 void hd__snapshot_restore(void) {
+  hd__snapshot_share();
   for (size_t i = 0; i < npages; i++)
     hd__copy(page[i].at + page[i].from, page[i].copy + page[i].from, HD_PAGE - page[i].from);
 }

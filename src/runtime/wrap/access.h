@@ -8,12 +8,15 @@
 #include "runtime/core/core.h"
 #include "runtime/core/state.h"
 #include "runtime/memory/memory.h"
+#include "runtime/symbolic/symbolic.h"
 #include "runtime/wrap/wrap.h"
 
 /* Accesses of the running thread, or of nobody while the runtime is not active. What a function writes is announced
  * before the call where it is known by then: others run before it does. */
 static inline void hd__reads(const void *p, size_t n, uint64_t pc) {
-  if (p) hd__access_range((uint64_t)p, n, 0, pc);
+  if (!p) return;
+  hd__access_range((uint64_t)p, n, 0, pc);
+  hd__symbolic_reads(p, n, pc);
 }
 static inline void hd__writes(const void *p, size_t n, uint64_t pc) {
   if (p) hd__access_range((uint64_t)p, n, HD_A_WRITE, pc);

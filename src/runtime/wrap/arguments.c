@@ -119,11 +119,15 @@ RESULT(int, readdir_r, (DIR * d, struct dirent *restrict e, struct dirent **rest
 RESULT(int, tcgetattr, (int fd, struct termios *t), (fd, t), NOTHING, r == 0, WRITES(t, sizeof *t))
 CALL(int, tcsetattr, (int fd, int when, const struct termios *t), (fd, when, t), READS(t, sizeof *t))
 
-/* One is closed after the other, as the kernel does it: others may run between. */
-static void close_all(unsigned from, unsigned to) {
+/* One is closed after the other, or gets its flag, as the kernel does it: others may run between. */
+static void close_all(unsigned from, unsigned to, int flags) {
   int old;
   pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &old); /* unlike close it is no cancellation point */
-  for (long fd; (fd = hd__fd_next(from)) >= 0 && fd <= (long)to; from = (unsigned)fd + 1) close((int)fd);
+  for (long fd; (fd = hd__fd_next(from)) >= 0 && fd <= (long)to; from = (unsigned)fd + 1)
+    if (flags & CLOSE_RANGE_CLOEXEC)
+      fcntl((int)fd, F_SETFD, FD_CLOEXEC);
+    else
+      close((int)fd);
   pthread_setcancelstate(old, NULL);
 }
 
@@ -131,9 +135,9 @@ HD_EXPORT int close_range(unsigned from, unsigned to, int flags);
 int close_range(unsigned from, unsigned to, int flags) {
   static void *found;
   hd__real_init();
-  if (!hot.active || !rt.nunjoined || flags || from > to)
+  if (!hot.active || !rt.nunjoined || flags & ~CLOSE_RANGE_CLOEXEC || from > to)
     return ((__typeof__(&close_range))hd__original(&found, "close_range"))(from, to, flags);
-  close_all(from, to);
+  close_all(from, to, flags);
   return 0;
 }
 
@@ -142,7 +146,7 @@ void closefrom(int from) {
   static void *found;
   hd__real_init();
   if (hot.active && rt.nunjoined)
-    close_all(from > 0 ? (unsigned)from : 0, UINT32_MAX);
+    close_all(from > 0 ? (unsigned)from : 0, UINT32_MAX, 0);
   else
     ((__typeof__(&closefrom))hd__original(&found, "closefrom"))(from);
 }
@@ -181,6 +185,27 @@ RESULT(int, msgctl, (int id, int command, struct msqid_ds *d), (id, command, d),
        r >= 0 && command == IPC_STAT, WRITES(d, sizeof *d))
 RESULT(int, shmctl, (int id, int command, struct shmid_ds *d), (id, command, d), NOTHING,
        r >= 0 && command == IPC_STAT, WRITES(d, sizeof *d))
+/* Numbers of semaphores in a set, two bytes for each. */
+static size_t values_of(int id) {
+  struct semid_ds d;
+  return hd_sys4(SYS_semctl, id, 0, IPC_STAT, (long)&d) < 0 ? 0 : d.sem_nsems * sizeof(unsigned short);
+}
+
+/* Not libc's, which is variadic. What the caller has left in the place of an argument that it did not give must not differ;
+ * syscall() reads all six. */
+HD_EXPORT int hd_rt_semctl(int id, int number, int command, void *arg) __asm__("semctl");
+int hd_rt_semctl(int id, int number, int command, void *arg) {
+  hd__real_init();
+  bool takes =
+      command == SETVAL || command == SETALL || command == GETALL || command < GETPID || command > SETALL;
+  if (!takes) arg = NULL;
+  if (command == SETALL) READS(arg, values_of(id));
+  if (command == IPC_SET) READS(arg, sizeof(struct semid_ds));
+  int r = (int)real_syscall(SYS_semctl, id, number, command, arg, 0L, 0L);
+  if (r >= 0 && command == GETALL) WRITES(arg, values_of(id));
+  if (r >= 0 && command == IPC_STAT) WRITES(arg, sizeof(struct semid_ds));
+  return r;
+}
 CALL(int, mq_timedsend, (mqd_t q, const char *d, size_t n, unsigned p, const struct timespec *t),
      (q, d, n, p, t), READS(d, n);
      READS(t, sizeof *t))
@@ -191,16 +216,29 @@ RESULT(int, mq_setattr, (mqd_t q, const struct mq_attr *restrict a, struct mq_at
 
 #define THREAD_NAME 16
 
-HD_EXPORT int hd_rt_prctl(int option, long a, long b, long c, long d) __asm__("prctl");
-int hd_rt_prctl(int option, long a, long b, long c, long d) {
-  static void *found;
-  hd__real_init();
-  int (*original)(int, ...) = (int (*)(int, ...))hd__original(&found, "prctl");
+static bool takes_no_argument(int option) {
+  return option == PR_GET_DUMPABLE || option == PR_GET_KEEPCAPS || option == PR_GET_SECUREBITS ||
+         option == PR_GET_TIMERSLACK || option == PR_GET_NO_NEW_PRIVS;
+}
+
+static __attribute__((noinline)) long prctl_with(int option, long a, long b, long c, long d) {
   if (option == PR_SET_NAME) a = (long)READS_STRING((const char *)a);
-  int r = original(option, a, b, c, d);
+  int r = (int)real_syscall(SYS_prctl, option, a, b, c, d, 0L);
   if (r == 0 && option == PR_GET_NAME) WRITES((void *)a, THREAD_NAME);
   if (r == 0 && option == PR_GET_PDEATHSIG) WRITES((void *)a, sizeof(int));
   return r;
+}
+
+static __attribute__((noinline)) long prctl_asks(int option) {
+  return real_syscall(SYS_prctl, (long)option, 0L, 0L, 0L, 0L);
+}
+
+/* As semctl. What the caller has left there must not be in a register or frame during the call, either: two rounds of a loop
+ * would differ (spin.c). So both are jumps at the end of the function; hence the type. */
+HD_EXPORT long hd_rt_prctl(int option, long a, long b, long c, long d) __asm__("prctl");
+long hd_rt_prctl(int option, long a, long b, long c, long d) {
+  hd__real_init();
+  return takes_no_argument(option) ? prctl_asks(option) : prctl_with(option, a, b, c, d);
 }
 
 CALL(int, sched_setparam, (__pid_t pid, const struct sched_param *p), (pid, p), READS(p, sizeof *p))

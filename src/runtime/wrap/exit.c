@@ -13,6 +13,7 @@
 #include "runtime/core/modules.h"
 #include "runtime/core/state.h"
 #include "runtime/memory/memory.h"
+#include "runtime/kernel/kernel.h"
 #include "runtime/wrap/wrap.h"
 
 static HD_EXEC unsigned nhandlers;
@@ -194,6 +195,7 @@ HD_EXPORT void abort(void) {
     __builtin_unreachable();
   }
   hd__terminated(HD_CALLER);
+  hd__fault_again();
   hd__report_simple(HD_KIND_ABORT, 0, HD_CALLER, "abort() was called", true);
   __builtin_unreachable();
 }

@@ -224,11 +224,13 @@ FILL(int, getpwnam_r,
      (const char *restrict n, struct passwd *restrict p, char *restrict b, size_t k,
       struct passwd **restrict out),
      (n, p, b, k, out), READS_STRING(n), true, WRITES(out, sizeof *out);
-     if (*out) WRITES(p, sizeof *p))
+     if (*out)
+         hd__entry_filled(p, sizeof *p, b, k, (char *[]){p->pw_name, p->pw_gecos, p->pw_shell}, 3, HD_CALLER))
 FILL(int, getpwuid_r,
      (uid_t u, struct passwd *restrict p, char *restrict b, size_t k, struct passwd **restrict out),
      (u, p, b, k, out), NOTHING, true, WRITES(out, sizeof *out);
-     if (*out) WRITES(p, sizeof *p))
+     if (*out)
+         hd__entry_filled(p, sizeof *p, b, k, (char *[]){p->pw_name, p->pw_gecos, p->pw_shell}, 3, HD_CALLER))
 
 /* ---- patterns and encodings ---- */
 
@@ -244,6 +246,7 @@ HD_EXPORT size_t iconv(iconv_t c, char **restrict in, size_t *restrict nin, char
                        size_t *restrict nout) {
   hd__real_init();
   char *from = in ? *in : NULL, *to = out ? *out : NULL;
+  if (c && c != (iconv_t)-1) WRITES(c, 8); /* its state */
   size_t r = real_iconv(c, in, nin, out, nout);
   if (!hot.active) return r;
   if (in) {

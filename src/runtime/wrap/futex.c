@@ -21,6 +21,7 @@
 #include "runtime/kernel/io.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
+#include "runtime/symbolic/symbolic.h"
 #include "runtime/wrap/wrap.h"
 
 /* A separate object from the one that hooks_atomic.c keeps for the same address. */
@@ -272,6 +273,7 @@ static long do_futex(const long *a, uint64_t pc) {
     case FUTEX_WAKE_BITSET: return wake(word, at_least_one((int)a[2]), (uint32_t)a[5], pc);
     case FUTEX_CMP_REQUEUE:
       hd__access_slow((uint64_t)word, 4, HD_A_ATOMIC, pc);
+      hd__symbolic_reads(word, 4, pc);
       if (*word != (uint32_t)a[5]) return -EAGAIN; /* fall through */
     case FUTEX_REQUEUE: return requeue(word, (int)a[2], (int)a[3], second, pc);
     case FUTEX_WAKE_OP:

@@ -6,6 +6,7 @@
 #include <ctype.h>
 
 #include "runtime/core/spin.h"
+#include "runtime/symbolic/library.h"
 #include "runtime/wrap/access.h"
 
 #define PADDING 8 /* zero bytes behind a copy: the end of a string of any width */
@@ -21,10 +22,11 @@ static const char *copy_of(const char *p, size_t n) {
 struct hd_held hd__hold_bytes(const void *p, size_t n, uint64_t pc) {
   uint64_t steps = rt.path_len;
   hd__access_range((uint64_t)p, n, 0, pc);
+  hd__symbolic_reads(p, n, pc);
   return (struct hd_held){HD_LIKELY(rt.path_len == steps) ? p : copy_of(p, n), n};
 }
 
-struct hd_held hd__hold(const void *p, hd_measure *measure, const void *arg, uint64_t pc) {
+static struct hd_held hold(const void *p, hd_measure *measure, const void *arg, uint64_t pc) {
   size_t n = measure(p, arg);
   if (HD_LIKELY(!rt.nunjoined || !hd__shadow_visible((uint64_t)p, n))) {
     uint64_t steps = rt.path_len;
@@ -41,6 +43,12 @@ struct hd_held hd__hold(const void *p, hd_measure *measure, const void *arg, uin
     hd__access_cas((uint64_t)p, n, 0, pc, NULL);
   }
   return (struct hd_held){copy_of(p, n), n};
+}
+
+struct hd_held hd__hold(const void *p, hd_measure *measure, const void *arg, uint64_t pc) {
+  struct hd_held h = hold(p, measure, arg, pc);
+  hd__symbolic_reads(p, h.n, pc);
+  return h;
 }
 
 static size_t string_bytes(const char *s, const void *max) {
@@ -95,10 +103,15 @@ static size_t compared(const char *a, const void *arg) {
 
 int hd__compare(const struct hd_compare *how, const void *a, const void *b, size_t max, uint64_t pc) {
   for (;;) {
+    bool keep = how->width == 1 && hd__keep_begin();
     struct hd_held x = hd__hold(a, compared, &(struct comparison){how, b, max}, pc);
+    struct hd_held y = x.n ? hd__hold(b, compared, &(struct comparison){how, x.at, x.n}, pc) : x;
+    if (keep) hd__keep_end();
     if (!x.n) return 0;
-    struct hd_held y = hd__hold(b, compared, &(struct comparison){how, x.at, x.n}, pc);
     int r = how->real(x.at, y.at, y.n / how->width);
+    if (keep && x.at == a) hd__library_compare(a, b, y.n, how->text, how->fold, r, pc);
+    if (keep && x.at != a)
+      hd__symbolic_reads(a, x.n, pc), hd__symbolic_reads(b, y.n, pc); /* others ran in between */
     if (r || x.n == max || ends(how, y.at + y.n - how->width)) return r;
     a = (const char *)a + y.n; /* the second has changed since the first was read: it goes on */
     b = (const char *)b + y.n;

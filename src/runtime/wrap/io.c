@@ -10,6 +10,7 @@
 
 #include "runtime/core/core.h"
 #include "runtime/memory/memory.h"
+#include "runtime/symbolic/symbolic.h"
 #include "runtime/wrap/wrap.h"
 
 #define WRITES HD_A_WRITE
@@ -18,6 +19,7 @@ static void touch(const void *at, size_t n, unsigned flags, uint64_t pc) {
   if (!at || !n) return;
   hd__block_check((uint64_t)at, n, flags, pc);
   hd__access_slow((uint64_t)at, n, flags, pc);
+  if (!(flags & WRITES)) hd__symbolic_reads(at, n, pc);
 }
 
 static void touch_vector(const struct iovec *v, size_t nv, size_t n, unsigned flags, uint64_t pc) {

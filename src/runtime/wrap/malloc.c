@@ -13,6 +13,7 @@
 #include "runtime/core/ident.h"
 #include "runtime/core/modules.h"
 #include "runtime/memory/memory.h"
+#include "runtime/symbolic/symbolic.h"
 
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
@@ -121,6 +122,7 @@ static void *resize(void *p, size_t n, uint64_t pc) {
     size_t old = old_size(p), kept = old < n ? old : n;
     hd__access_range((uint64_t)p, kept, 0, pc); /* others may run before it is read */
     hd__copy(q, p, kept);
+    if (hd__symbolic_active()) hd__bytes_copy((uint64_t)q, (uint64_t)p, kept);
     give(p, pc);
   }
   return q;

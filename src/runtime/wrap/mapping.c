@@ -267,7 +267,7 @@ HD_EXPORT void *shmat(int id, const void *at, int flags) {
   void *p = real_shmat(id, at, flags);
   if (!hot.active || p == (void *)-1) return p;
   struct shmid_ds segment = {0};
-  if (shmctl(id, IPC_STAT, &segment)) return p;
+  if (hd_sys3(SYS_shmctl, id, IPC_STAT, &segment)) return p;
   fresh(p, segment.shm_segsz, at != NULL);
   share((struct shared){.writable = !(flags & SHM_RDONLY),
                         .ino = (uint64_t)id + 1,

@@ -76,7 +76,10 @@ static void give(struct hd_obj *o, pthread_mutex_t *m) {
 
 static void report_owner(unsigned kind, pthread_mutex_t *m, uint64_t pc, const char *text) {
   hd__report_lock(kind, hd__obj((uint64_t)m, HD_OBJ_MUTEX),
-                  kind == HD_KIND_DOUBLE_LOCK ? HD_OP_LOCK : HD_OP_UNLOCK, pc, text);
+                  kind == HD_KIND_DOUBLE_LOCK    ? HD_OP_LOCK
+                  : kind == HD_KIND_DESTROY_BUSY ? HD_OP_MDESTROY
+                                                 : HD_OP_UNLOCK,
+                  pc, text);
 }
 
 static void not_owner(pthread_mutex_t *m, uint64_t pc) {

@@ -107,6 +107,19 @@ RESULT(ssize_t, getxattr, (const char *path, const char *name, void *v, size_t n
        NAME(name), r > 0 && n, WRITES(v, (size_t)r))
 RESULT(ssize_t, fgetxattr, (int fd, const char *name, void *v, size_t n), (fd, name, v, n), NAME(name),
        r > 0 && n, WRITES(v, (size_t)r))
+CALL(int, lsetxattr, (const char *path, const char *name, const void *v, size_t n, int flags),
+     (path, name, v, n, flags), NAME(path);
+     NAME(name); READS(v, n))
+CALL(int, removexattr, (const char *path, const char *name), (path, name), NAME(path); NAME(name))
+CALL(int, lremovexattr, (const char *path, const char *name), (path, name), NAME(path); NAME(name))
+CALL(int, fremovexattr, (int fd, const char *name), (fd, name), NAME(name))
+RESULT(ssize_t, lgetxattr, (const char *path, const char *name, void *v, size_t n), (path, name, v, n),
+       NAME(path);
+       NAME(name), r > 0 && n, WRITES(v, (size_t)r))
+RESULT(ssize_t, llistxattr, (const char *path, char *list, size_t n), (path, list, n), NAME(path), r > 0 && n,
+       WRITES(list, (size_t)r))
+RESULT(ssize_t, flistxattr, (int fd, char *list, size_t n), (fd, list, n), NOTHING, r > 0 && n,
+       WRITES(list, (size_t)r))
 RESULT(ssize_t, listxattr, (const char *path, char *list, size_t n), (path, list, n), NAME(path), r > 0 && n,
        WRITES(list, (size_t)r))
 

@@ -4,6 +4,7 @@
 #include <envz.h>
 #include <err.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <fts.h>
 #include <ftw.h>
 #include <glob.h>
@@ -14,6 +15,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <termios.h>
 #include <time.h>
 #include <wordexp.h>
 
@@ -264,6 +266,35 @@ RESULT(int, pthread_attr_getscope, (const pthread_attr_t *restrict a, int *restr
        READS(a, sizeof *a), r == 0, WRITES(v, sizeof *v))
 RESULT(int, pthread_mutexattr_getpshared, (const pthread_mutexattr_t *restrict a, int *restrict v), (a, v),
        READS(a, sizeof *a), r == 0, WRITES(v, sizeof *v))
+
+/* ---- settings of terminals, addresses of callers ---- */
+
+CALL(int, cfsetispeed, (struct termios * t, speed_t v), (t, v), WRITES(t, sizeof *t))
+CALL(int, cfsetospeed, (struct termios * t, speed_t v), (t, v), WRITES(t, sizeof *t))
+CALL(int, cfsetspeed, (struct termios * t, speed_t v), (t, v), WRITES(t, sizeof *t))
+HD_EXPORT void cfmakeraw(struct termios *t) {
+  static void *found;
+  hd__real_init();
+  WRITES(t, sizeof *t);
+  ((__typeof__(&cfmakeraw))hd__original(&found, "cfmakeraw"))(t);
+}
+
+#define CALLERS 256 /* of more, as many are returned */
+
+/* Without this function itself. */
+HD_EXPORT int backtrace(void **to, int n) {
+  static void *found;
+  void *all[CALLERS + 1];
+  hd__real_init();
+  int (*original)(void **, int) = (int (*)(void **, int))hd__original(&found, "backtrace");
+  if (!hot.active || n <= 0) return original(to, n);
+  int r = original(all, (n < CALLERS ? n : CALLERS) + 1) - 1;
+  hd__allocating(0);
+  if (r <= 0) return 0;
+  for (int i = 0; i < r; i++) to[i] = all[i + 1];
+  WRITES(to, (size_t)r * sizeof *to);
+  return r;
+}
 
 /* ---- messages, which go to standard error ---- */
 

@@ -7,6 +7,7 @@
 #include <glob.h>
 #include <grp.h>
 #include <ifaddrs.h>
+#include <mntent.h>
 #include <mqueue.h>
 #include <netdb.h>
 #include <pwd.h>
@@ -182,15 +183,54 @@ ATTRIBUTE(pthread_barrierattr_t, pthread_barrierattr_init, (pthread_barrierattr_
 
 /* ---- names ---- */
 
+void hd__entry_filled(const void *entry, size_t n, const char *b, size_t k, char *const text[],
+                      unsigned ntexts, uint64_t pc) {
+  size_t end = 0;
+  for (unsigned i = 0; i < ntexts; i++) {
+    if (text[i] < b || text[i] >= b + k) continue;
+    size_t to = (size_t)(text[i] - b) + real_strlen(text[i]) + 1;
+    if (to > end && to <= k) end = to;
+  }
+  hd__access_range((uint64_t)entry, n, HD_A_WRITE, pc);
+  if (end) hd__access_range((uint64_t)b, end, HD_A_WRITE, pc);
+}
+
 RESULT(int, getgrnam_r,
        (const char *restrict n, struct group *restrict g, char *restrict b, size_t k,
         struct group **restrict out),
        (n, g, b, k, out), READS_STRING(n), true, WRITES(out, sizeof *out);
-       if (*out) WRITES(g, sizeof *g))
+       if (*out) hd__entry_filled(g, sizeof *g, b, k, (char *[]){g->gr_name, g->gr_passwd}, 2, HD_CALLER))
 RESULT(int, getgrgid_r,
        (gid_t n, struct group *restrict g, char *restrict b, size_t k, struct group **restrict out),
        (n, g, b, k, out), NOTHING, true, WRITES(out, sizeof *out);
-       if (*out) WRITES(g, sizeof *g))
+       if (*out) hd__entry_filled(g, sizeof *g, b, k, (char *[]){g->gr_name, g->gr_passwd}, 2, HD_CALLER))
+RESULT(int, gethostbyname_r,
+       (const char *restrict n, struct hostent *restrict h, char *restrict b, size_t k,
+        struct hostent **restrict out, int *restrict e),
+       (n, h, b, k, out, e), READS_STRING(n), true, WRITES(out, sizeof *out);
+       if (*out)
+           hd__entry_filled(h, sizeof *h, b, k, (char *[]){h->h_name, (char *)h->h_addr_list}, 2, HD_CALLER);
+       else WRITES(e, sizeof *e))
+RESULT(int, gethostbyname2_r,
+       (const char *restrict n, int family, struct hostent *restrict h, char *restrict b, size_t k,
+        struct hostent **restrict out, int *restrict e),
+       (n, family, h, b, k, out, e), READS_STRING(n), true, WRITES(out, sizeof *out);
+       if (*out)
+           hd__entry_filled(h, sizeof *h, b, k, (char *[]){h->h_name, (char *)h->h_addr_list}, 2, HD_CALLER);
+       else WRITES(e, sizeof *e))
+
+HD_EXPORT struct mntent *getmntent_r(FILE *restrict f, struct mntent *restrict m, char *restrict b, int k);
+struct mntent *getmntent_r(FILE *restrict f, struct mntent *restrict m, char *restrict b, int k) {
+  static void *found;
+  hd__real_init();
+  hd__stream_begin(f, false, HD_CALLER);
+  struct mntent *r = ((__typeof__(&getmntent_r))hd__original(&found, "getmntent_r"))(f, m, b, k);
+  hd__stream_end(f, HD_CALLER);
+  if (hot.active && r)
+    hd__entry_filled(m, sizeof *m, b, (size_t)k, (char *[]){m->mnt_fsname, m->mnt_dir, m->mnt_opts}, 3,
+                     HD_CALLER);
+  return r;
+}
 RESULT(int, getnameinfo,
        (const struct sockaddr *restrict a, socklen_t n, char *restrict host, socklen_t nh,
         char *restrict service, socklen_t ns, int flags),

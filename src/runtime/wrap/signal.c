@@ -186,7 +186,8 @@ bool hd__interrupted(void) {
   unsigned section = t->sig.section;
   t->sig.taken = false;
   hd__event(0);
-  bool again = deliver();
+  bool stays = t->sig.window && !blocked; /* what it waits for is there: its call returns that */
+  bool again = stays || deliver();
   t->op = op;
   t->section = section;
   t->sig.blocked = blocked;

@@ -110,6 +110,38 @@ long hd__signal_suspend(const sigset_t *mask, uint64_t pc) {
   return -EINTR;
 }
 
+void hd__signal_window(uint64_t mask, uint64_t pc) {
+  struct hd_thread *t = rt.cur;
+  if (rt.nunjoined) hd__change(HD_STATE_SIGNALS, 0, pc);
+  t->sig.outside = t->sig.mask;
+  t->sig.mask = mask & ~(1ull << (SIGKILL - 1) | 1ull << (SIGSTOP - 1));
+  t->sig.window = true;
+  hd__signal_show();
+}
+
+void hd__signal_window_end(void) {
+  struct hd_thread *t = rt.cur;
+  if (!t->sig.window) return;
+  t->sig.window = false;
+  t->sig.mask = t->sig.outside;
+  hd__signal_show();
+  hd__signals_deliver();
+}
+
+bool hd__signal_window_due(const struct hd_thread *t) {
+  if (HD_LIKELY(!t->sig.window)) return false;
+  return (t->sig.pending.set | hd__process_signals()->set) & ~(t->sig.mask | t->sig.late);
+}
+
+bool hd__signal_window_handle(void) {
+  struct hd_thread *t = rt.cur;
+  unsigned ran = t->sig.ran;
+  hd__signals_deliver();
+  if (t->sig.ran == ran) return false;
+  hd__signal_window_end();
+  return true;
+}
+
 HD_EXPORT int sigwait(const sigset_t *set, int *sig) {
   if (!hot.active) return real_sigwait(set, sig);
   siginfo_t info;

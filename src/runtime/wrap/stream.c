@@ -25,6 +25,7 @@
 #include <wchar.h>
 
 #define USER_LOCK 0x8000 /* _IO_USER_LOCK: the program locks by itself (__fsetlocking) */
+#define PUTTING 0x800    /* _IO_CURRENTLY_PUTTING: what is in its buffer is to be written */
 #define HAS_FILE 0x2000  /* _IO_IS_FILEBUF: it has a descriptor */
 
 /* What is known of a stream in one execution. */
@@ -34,6 +35,8 @@ struct hd_stream {
   struct hd_vc users, writers; /* when each thread used it last, or only wrote to it */
   unsigned calls;              /* of stdio, by the owner, under way */
   bool op, ordered;            /* its taking was an operation, and orders memory */
+  bool looks;                  /* the call under way changes nothing that others can tell */
+  bool gone;                   /* off the list of all streams: it is being closed */
   struct hd_region *buffers;   /* as they were before the call */
   struct hd_stream *next;
 };
@@ -41,8 +44,8 @@ struct hd_stream {
 static HD_EXEC struct hd_stream *streams;
 static HD_EXEC uint32_t epoch;
 
-static struct hd_stream *stream_of(FILE *f) {
-  struct hd_obj *o = hd__obj((uint64_t)f->_lock, HD_OBJ_MUTEX);
+static struct hd_stream *stream_at(uint64_t at, FILE *f) {
+  struct hd_obj *o = hd__obj(at, HD_OBJ_MUTEX);
   if (epoch != rt.epoch) streams = NULL;
   epoch = rt.epoch;
   if (o->stream && o->stream->f == f) return o->stream;
@@ -52,6 +55,11 @@ static struct hd_stream *stream_of(FILE *f) {
   streams = o->stream = s;
   return s;
 }
+
+static struct hd_stream *stream_of(FILE *f) { return stream_at((uint64_t)f->_lock, f); }
+
+/* The lock of libc's list of all streams. */
+static struct hd_stream *list(void) { return stream_at((uint64_t)&streams, NULL); }
 
 void hd__stream_fingerprint(struct hd_fingerprint *f, const struct hd_stream *s) {
   uint64_t at = (uint64_t)s->f;
@@ -122,6 +130,12 @@ static void unlock(struct hd_stream *s, uint64_t pc) {
 
 static bool by_hand(const FILE *f) { return f->_flags & USER_LOCK; }
 
+/* Nobody but the threads that print to it can tell what has become of it. */
+static bool asked_before_main(const FILE *f) {
+  const struct hd_desc *d = f->_flags & HAS_FILE && f->_fileno >= 0 ? hd__fd(f->_fileno) : NULL;
+  return d && d->before;
+}
+
 /* Invariant 3. */
 static bool commutes(FILE *f) {
   int fd = f->_flags & HAS_FILE ? f->_fileno : -1;
@@ -129,19 +143,35 @@ static bool commutes(FILE *f) {
   return d && (d->before || d->kind == HD_IO_OTHER || hd__file_unread(d));
 }
 
-void hd__stream_begin(FILE *f, bool writes, uint64_t pc) {
+/* Stands for all that libc keeps of a stream: bytes of it that libc does not use. It changes whenever a call may have changed
+ * something, so a loop can wait for that as for any memory (spin.c). */
+static uint64_t version(FILE *f) { return ((uint64_t)f->_unused2 + 7) & ~7ull; }
+
+static void begin(FILE *f, bool writes, bool looks, uint64_t pc) {
   if (!hot.active || !f) return;
+  uint64_t sp = hot.sp, regs[6]; /* of the program, for spin.c */
+  if (looks) hd__copy(regs, hot.regs, sizeof regs);
   hd__block_check((uint64_t)f, sizeof *f, HD_A_WRITE, pc);
   if (by_hand(f)) {
     hd__access_slow((uint64_t)f, 8, HD_A_WRITE, pc);
     return;
   }
   struct hd_stream *s = stream_of(f);
-  lock(s, writes && commutes(f), pc);
+  bool unordered = looks ? asked_before_main(f) : writes && commutes(f);
+  if (looks && !unordered && rt.nunjoined) hd__spin_lock((uint64_t)f, pc);
+  lock(s, unordered, pc);
+  s->looks = looks || (unordered && !s->op);
+  if (looks && !unordered && rt.nunjoined) {
+    hot.sp = sp;
+    hd__copy(hot.regs, regs, sizeof regs);
+    hd__watched_read(version(f), 8, 0, pc);
+  }
   s->calls++;
   hd__block_check((uint64_t)f, sizeof *f, HD_A_WRITE, pc); /* another thread may have closed it */
   if (HD_UNLIKELY(hd__nbuffers) && s->calls == 1) s->buffers = hd__buffers_before(f, pc);
 }
+
+void hd__stream_begin(FILE *f, bool writes, uint64_t pc) { begin(f, writes, false, pc); }
 
 void hd__stream_end(FILE *f, uint64_t pc) {
   if (!hot.active || !f) return;
@@ -149,6 +179,10 @@ void hd__stream_end(FILE *f, uint64_t pc) {
     if (s->f == f && s->calls && s->lock->owner == rt.cur->id) {
       if (HD_UNLIKELY(s->buffers != NULL) && s->calls == 1) hd__buffers_after(s->buffers, pc);
       s->buffers = NULL;
+      if (!s->looks && rt.nunjoined && s->calls == 1) {
+        hd__access_slow(version(f), 8, HD_A_WRITE, pc);
+        ++*(uint64_t *)version(f);
+      }
       s->calls--;
       unlock(s, pc);
       return;
@@ -164,13 +198,31 @@ void hd__streams_abandon(void) {
   }
 }
 
-/* All of them, one after the other, as libc does. */
-static void pass_all(uint64_t pc) {
-  for (struct hd_stream *s = epoch == rt.epoch ? streams : NULL; s; s = s->next) {
-    if (!s->f || by_hand(s->f)) continue;
-    lock(s, commutes(s->f), pc);
-    unlock(s, pc);
+/* As libc does it: one after the other, and none of them is taken off the list meanwhile. */
+static int flush_all(uint64_t pc) {
+  struct hd_stream *all = list();
+  int r = 0;
+  bool others = false;
+  lock(all, false, pc);
+  for (struct hd_stream *s = streams; s; s = s->next) {
+    FILE *f = s->f;
+    if (!f || s->gone || by_hand(f)) continue;
+    hd__stream_begin(f, true, pc);
+    if (f->_flags & PUTTING) r |= real_fflush(f);
+    hd__stream_end(f, pc);
   }
+  for (struct hd_stream *s = streams; s; s = s->next)
+    others |= s->f && s->lock->owner != HD_NOBODY && s->lock->owner != rt.cur->id;
+  if (!others) r |= real_fflush(NULL); /* it would wait in libc (invariant 1) */
+  unlock(all, pc);
+  return r;
+}
+
+static void leave_list(FILE *f, uint64_t pc) {
+  hd__block_check((uint64_t)f, sizeof *f, HD_A_WRITE, pc);
+  lock(list(), true, pc);
+  if (!by_hand(f)) stream_of(f)->gone = true;
+  unlock(list(), pc);
 }
 
 /* ---- explicit locks ---- */
@@ -230,6 +282,16 @@ HD_EXPORT void funlockfile(FILE *f) {
     hd__stream_end(f, HD_CALLER);                     \
     return r;                                         \
   }
+/* Only asks. */
+#define LOOKS_STREAM(ret, name, f, params, args) \
+  ret HD_IN(name) params;                        \
+  ret HD_IN(name) params {                       \
+    hd__real_init();                             \
+    begin(f, false, true, HD_CALLER);            \
+    ret r = real_##name args;                    \
+    hd__stream_end(f, HD_CALLER);                \
+    return r;                                    \
+  }
 #define IN_STREAM_VOID(name, f, params, args) \
   HD_EXPORT void name params;                 \
   void name params {                          \
@@ -270,28 +332,30 @@ IN_STREAM(wint_t, ungetwc, false, f, (wint_t c, FILE *f), (c, f))
 IN_STREAM(int, fseek, false, f, (FILE * f, long at, int whence), (f, at, whence))
 IN_STREAM(int, fseeko, false, f, (FILE * f, off_t at, int whence), (f, at, whence))
 IN_STREAM(int, fseeko64, false, f, (FILE * f, off64_t at, int whence), (f, at, whence))
-IN_STREAM(long, ftell, false, f, (FILE * f), (f))
-IN_STREAM(off_t, ftello, false, f, (FILE * f), (f))
-IN_STREAM(off64_t, ftello64, false, f, (FILE * f), (f))
-IN_STREAM(int, fgetpos, false, f, (FILE *restrict f, fpos_t *restrict at), (f, at))
-IN_STREAM(int, fgetpos64, false, f, (FILE *restrict f, fpos64_t *restrict at), (f, at))
+LOOKS_STREAM(long, ftell, f, (FILE * f), (f))
+LOOKS_STREAM(off_t, ftello, f, (FILE * f), (f))
+LOOKS_STREAM(off64_t, ftello64, f, (FILE * f), (f))
+LOOKS_STREAM(int, fgetpos, f, (FILE *restrict f, fpos_t *restrict at), (f, at))
+LOOKS_STREAM(int, fgetpos64, f, (FILE *restrict f, fpos64_t *restrict at), (f, at))
 IN_STREAM(int, fsetpos, false, f, (FILE * f, const fpos_t *at), (f, at))
 IN_STREAM(int, fsetpos64, false, f, (FILE * f, const fpos64_t *at), (f, at))
-IN_STREAM(int, feof, true, f, (FILE * f), (f))
-IN_STREAM(int, ferror, true, f, (FILE * f), (f))
-IN_STREAM(int, fwide, true, f, (FILE * f, int mode), (f, mode))
 IN_STREAM(FILE *, freopen, false, f, (const char *restrict path, const char *restrict mode, FILE *restrict f),
           (path, mode, f))
 IN_STREAM(FILE *, freopen64, false, f,
           (const char *restrict path, const char *restrict mode, FILE *restrict f), (path, mode, f))
+LOOKS_STREAM(int, feof, f, (FILE * f), (f))
+LOOKS_STREAM(int, ferror, f, (FILE * f), (f))
+LOOKS_STREAM(int, fwide, f, (FILE * f, int mode), (f, mode))
 IN_STREAM_VOID(rewind, f, (FILE * f), (f))
 IN_STREAM_VOID(clearerr, f, (FILE * f), (f))
 IN_STREAM_VOID(setlinebuf, f, (FILE * f), (f))
 
 HD_EXPORT int fclose(FILE *f) {
   hd__real_init();
+  if (hot.active && f) leave_list(f, HD_CALLER);
   hd__stream_begin(f, false, HD_CALLER);
   struct hd_stream *s = hot.active && !by_hand(f) ? stream_of(f) : NULL;
+  if (s) s->looks = true; /* there will be nothing left to change */
   int r = real_fclose(f);
   hd__stream_end(f, HD_CALLER);
   if (s) s->f = NULL; /* its memory may become another stream */
@@ -301,7 +365,7 @@ HD_EXPORT int fclose(FILE *f) {
 
 HD_EXPORT int fflush(FILE *f) {
   hd__real_init();
-  if (hot.active && !f) pass_all(HD_CALLER);
+  if (hot.active && !f) return flush_all(HD_CALLER);
   hd__stream_begin(f, true, HD_CALLER);
   int r = real_fflush(f);
   hd__stream_end(f, HD_CALLER);

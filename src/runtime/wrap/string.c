@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "runtime/core/finding.h"
+#include "runtime/symbolic/library.h"
 #include "runtime/wrap/access.h"
 
 static inline void writes(const void *p, size_t n, uint64_t pc) {
@@ -16,11 +17,21 @@ static inline void ready(void) {
   if (HD_UNLIKELY(!real_strstr)) hd__real_init();
 }
 
+/* What is to be copied, as it is now. Inputs in it (symbolic/) are copied, too, unless others may change it before. */
+static const void *hold_block(void *d, const void *s, size_t n, uint64_t pc) {
+  bool *quiet = &rt.cur->symbolic.quiet;
+  *quiet = true;
+  const void *at = hd__hold_bytes(s, n, pc).at;
+  *quiet = false;
+  if (at != s) hd__symbolic_reads(s, n, pc);
+  writes(d, n, pc);
+  if (hd__symbolic_active())
+    at == s ? hd__bytes_copy((uint64_t)d, (uint64_t)s, n) : hd__bytes_clear((uint64_t)d, n);
+  return at;
+}
+
 static void *copy(void *d, const void *s, size_t n, uint64_t pc) {
-  if (hot.active) {
-    s = hd__hold_bytes(s, n, pc).at;
-    writes(d, n, pc);
-  }
+  if (hot.active) s = hold_block(d, s, n, pc);
   if (HD_UNLIKELY(!real_memcpy)) {
     hd__copy(d, s, n);
     return d;
@@ -29,10 +40,7 @@ static void *copy(void *d, const void *s, size_t n, uint64_t pc) {
 }
 
 static void *move(void *d, const void *s, size_t n, uint64_t pc) {
-  if (hot.active) {
-    s = hd__hold_bytes(s, n, pc).at;
-    writes(d, n, pc);
-  }
+  if (hot.active) s = hold_block(d, s, n, pc);
   if (HD_UNLIKELY(!real_memmove)) {
     char *to = d;
     const char *from = s;
@@ -133,21 +141,27 @@ static void *there(const void *s, struct hd_held h, const char *found) {
 HD_EXPORT void *memchr(const void *s, int c, size_t n) {
   ready();
   if (!hot.active) return real_memchr(s, c, n);
+  bool keep = hd__keep_begin();
   struct hd_held h = hd__hold(s, to_byte, &(struct wanted){c, n}, HD_CALLER);
+  if (keep) hd__keep_end(), hd__library_search(s, h.n, c, false, HD_CALLER);
   return there(s, h, real_memchr(h.at, c, h.n));
 }
 
 HD_EXPORT char *strchr(const char *s, int c) {
   ready();
   if (!hot.active) return real_strchr(s, c);
+  bool keep = hd__keep_begin();
   struct hd_held h = hd__hold(s, to_character, &(struct wanted){c, 0}, HD_CALLER);
+  if (keep) hd__keep_end(), hd__library_search(s, h.n, c, true, HD_CALLER);
   return there(s, h, real_strchr(h.at, c));
 }
 
 HD_EXPORT char *strrchr(const char *s, int c) {
   ready();
   if (!hot.active) return real_strrchr(s, c);
+  bool keep = hd__keep_begin();
   struct hd_held h = hd__hold_string(s, SIZE_MAX, HD_CALLER);
+  if (keep) hd__keep_end(), hd__library_last(s, h.n, c, HD_CALLER);
   return there(s, h, real_strrchr(h.at, c));
 }
 
@@ -160,14 +174,31 @@ HD_EXPORT char *strstr(const char *s, const char *t) {
 
 /* ---- strings ---- */
 
-static size_t length(const char *s, size_t max, uint64_t pc) {
+/* Reads a string, of which only the length matters here. */
+static struct hd_held measure(const char *s, size_t max, uint64_t pc) {
+  bool keep = hd__keep_begin();
   struct hd_held h = hd__hold_string(s, max, pc);
+  if (keep) hd__keep_end(), hd__library_string(s, h.n, pc);
+  return h;
+}
+
+/* What was measured has been copied, or will be: not a copy of it. */
+static void copy_symbols(char *d, const char *s, struct hd_held h, size_t n) {
+  if (!hd__symbolic_active()) return;
+  if (h.at == s)
+    hd__bytes_copy((uint64_t)d, (uint64_t)s, n);
+  else
+    hd__bytes_concrete((uint64_t)s, n, HD_WHY_MEMORY, 0), hd__bytes_clear((uint64_t)d, n);
+}
+
+static size_t length(const char *s, size_t max, uint64_t pc) {
+  struct hd_held h = measure(s, max, pc);
   return h.n && !h.at[h.n - 1] ? h.n - 1 : h.n;
 }
 
 HD_EXPORT size_t strlen(const char *s) {
   ready();
-  return hot.active ? hd__hold_string(s, SIZE_MAX, HD_CALLER).n - 1 : real_strlen(s);
+  return hot.active ? measure(s, SIZE_MAX, HD_CALLER).n - 1 : real_strlen(s);
 }
 
 HD_EXPORT size_t strnlen(const char *s, size_t max) {
@@ -192,10 +223,11 @@ static char *copy_string(char *d, const char *s, size_t room, uint64_t pc) {
   struct hd_held h = {s, 0};
   ready();
   if (hot.active)
-    h = hd__hold_string(s, SIZE_MAX, pc);
+    h = measure(s, SIZE_MAX, pc);
   else
     h.n = real_strlen(s) + 1;
   CHECK(h.n, room);
+  if (hot.active) copy_symbols(d, s, h, h.n);
   writes(d, h.n, pc);
   real_memcpy(d, h.at, h.n);
   return d + h.n - 1;
@@ -204,7 +236,10 @@ static char *copy_string(char *d, const char *s, size_t room, uint64_t pc) {
 static char *copy_some(char *d, const char *s, size_t n, uint64_t pc) {
   ready();
   if (hot.active) {
-    s = hd__hold_string(s, n, pc).at;
+    struct hd_held h = measure(s, n, pc);
+    copy_symbols(d, s, h, h.n);
+    if (hd__symbolic_active()) hd__bytes_clear((uint64_t)d + h.n, n - h.n);
+    s = h.at;
     writes(d, n, pc);
   }
   return real_strncpy(d, s, n);
@@ -213,9 +248,13 @@ static char *copy_some(char *d, const char *s, size_t n, uint64_t pc) {
 /* Appends at most n characters, and a zero. */
 static char *append(char *d, const char *s, size_t n, size_t room, uint64_t pc) {
   ready();
-  if (hot.active) s = hd__hold_string(s, n, pc).at;
-  size_t m = real_strnlen(s, n), k = hot.active ? hd__hold_string(d, SIZE_MAX, pc).n - 1 : real_strlen(d);
+  struct hd_held h = {s, 0};
+  if (hot.active) h = measure(s, n, pc);
+  size_t m = real_strnlen(h.at, n), k = hot.active ? measure(d, SIZE_MAX, pc).n - 1 : real_strlen(d);
   CHECK(k + m + 1, room);
+  if (hot.active) copy_symbols(d + k, s, h, m);
+  if (hot.active && hd__symbolic_active()) hd__bytes_clear((uint64_t)d + k + m, 1);
+  s = h.at;
   writes(d + k, m + 1, pc);
   real_memcpy(d + k, s, m);
   d[k + m] = 0;
@@ -242,11 +281,12 @@ HD_EXPORT char *strncat(char *restrict d, const char *restrict s, size_t n) {
 static char *duplicate(const char *s, size_t max, uint64_t pc) {
   struct hd_held h = {s, real_strnlen(s, max) + 1};
   if (hot.active) {
-    h = hd__hold_string(s, max, pc);
+    h = measure(s, max, pc);
     h.n = real_strnlen(h.at, h.n) + 1;
   }
   char *d = hd__malloc(h.n, pc);
   if (!d) return NULL;
+  if (hot.active) copy_symbols(d, s, h, h.n - 1);
   writes(d, h.n, pc);
   hd__copy(d, h.at, h.n - 1);
   d[h.n - 1] = 0;

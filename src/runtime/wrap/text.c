@@ -6,6 +6,7 @@
 #include <wchar.h>
 
 #include "runtime/core/fingerprint.h"
+#include "runtime/symbolic/library.h"
 #include "runtime/wrap/access.h"
 
 /* ---- blocks and strings ---- */
@@ -208,34 +209,44 @@ HD_EXPORT char *strsep(char **restrict s, const char *restrict delimiters) {
 
 /* ---- numbers ---- */
 
+/* As of C23, 0b may come before digits of base 2. */
+static int base_of(const char *function, int base) {
+  return *function == '_' && (base & ~2) == 0 ? -1 : base;
+}
+
 /* What was read: as far as the number goes, and the character after it. */
-#define NUMBER(ret, name, type, params, inactive, parse)           \
-  static size_t name##_bytes(const char *s, const void *arg) {     \
-    char *to = (char *)(uintptr_t)s;                               \
-    int e = errno, base = *(const int *)arg;                       \
-    (void)base;                                                    \
-    parse;                                                         \
-    errno = e;                                                     \
-    return (size_t)(to - s) + 1;                                   \
-  }                                                                \
-  HD_EXPORT ret name params;                                       \
-  ret name params {                                                \
-    hd__real_init();                                               \
-    if (!hot.active) return real_##name inactive;                  \
-    struct hd_held h = hd__hold(s, name##_bytes, type, HD_CALLER); \
-    const char *from = s;                                          \
-    char *to = (char *)(uintptr_t)h.at;                            \
-    s = h.at;                                                      \
-    ret r = (ret)parse;                                            \
-    WRITES(end, sizeof *end);                                      \
-    if (end) *end = (char *)(uintptr_t)from + (to - s);            \
-    return r;                                                      \
+#define NUMBER(ret, name, type, params, inactive, parse, follow)                                    \
+  static size_t name##_bytes(const char *s, const void *arg) {                                      \
+    char *to = (char *)(uintptr_t)s;                                                                \
+    int e = errno, base = *(const int *)arg;                                                        \
+    (void)base;                                                                                     \
+    parse;                                                                                          \
+    errno = e;                                                                                      \
+    return (size_t)(to - s) + 1;                                                                    \
+  }                                                                                                 \
+  HD_EXPORT ret name params;                                                                        \
+  ret name params {                                                                                 \
+    hd__real_init();                                                                                \
+    if (!hot.active) return real_##name inactive;                                                   \
+    bool keep = (follow) && hd__keep_begin();                                                       \
+    struct hd_held h = hd__hold(s, name##_bytes, type, HD_CALLER);                                  \
+    const char *from = s;                                                                           \
+    char *to = (char *)(uintptr_t)h.at;                                                             \
+    s = h.at;                                                                                       \
+    ret r = (ret)parse;                                                                             \
+    if (keep)                                                                                       \
+      hd__keep_end(),                                                                               \
+          hd__library_number(from, base_of(#name, *(const int *)type), 64, (uint64_t)r, HD_CALLER); \
+    WRITES(end, sizeof *end);                                                                       \
+    if (end) *end = (char *)(uintptr_t)from + (to - s);                                             \
+    return r;                                                                                       \
   }
 #define INTEGER(ret, name)                                                                          \
   NUMBER(ret, name, &base, (const char *restrict s, char **restrict end, int base), (s, end, base), \
-         real_##name(s, &to, base))
-#define FLOATING(ret, name) \
-  NUMBER(ret, name, &(int){0}, (const char *restrict s, char **restrict end), (s, end), real_##name(s, &to))
+         real_##name(s, &to, base), true)
+#define FLOATING(ret, name)                                                                                  \
+  NUMBER(ret, name, &(int){0}, (const char *restrict s, char **restrict end), (s, end), real_##name(s, &to), \
+         false)
 INTEGER(long, strtol)
 INTEGER(unsigned long, strtoul)
 INTEGER(long long, strtoll)
@@ -259,16 +270,20 @@ static size_t number_bytes(const char *s, const void *unused) {
   return (size_t)(to - s) + 1;
 }
 
-#define PARSE(ret, name)                                               \
-  HD_EXPORT ret name(const char *s) {                                  \
-    hd__real_init();                                                   \
-    if (hot.active) s = hd__hold(s, number_bytes, NULL, HD_CALLER).at; \
-    return real_##name(s);                                             \
+#define PARSE(ret, name, width)                                                           \
+  HD_EXPORT ret name(const char *s) {                                                     \
+    hd__real_init();                                                                      \
+    if (!hot.active) return real_##name(s);                                               \
+    bool keep = (width) && hd__keep_begin();                                              \
+    struct hd_held h = hd__hold(s, number_bytes, NULL, HD_CALLER);                        \
+    ret r = real_##name(h.at);                                                            \
+    if (keep) hd__keep_end(), hd__library_number(s, 10, (width), (uint64_t)r, HD_CALLER); \
+    return r;                                                                             \
   }
-PARSE(int, atoi)
-PARSE(long, atol)
-PARSE(long long, atoll)
-PARSE(double, atof)
+PARSE(int, atoi, 32)
+PARSE(long, atol, 64)
+PARSE(long long, atoll, 64)
+PARSE(double, atof, 0)
 
 /* ---- wide strings ---- */
 

@@ -15,6 +15,7 @@
 #include "runtime/core/spin.h"
 #include "runtime/core/state.h"
 #include "runtime/memory/memory.h"
+#include "runtime/symbolic/symbolic.h"
 #include "runtime/wrap/access.h"
 #include "runtime/wrap/wrap.h"
 
@@ -134,7 +135,9 @@ static void hd_rt_thread(void *arg) {
   struct hd_thread *t = arg;
   hd__debug_look();
   hd__event(0);
-  hd__thread_exit(t->start.fn(t->start.arg));
+  void *ret = t->start.fn(t->start.arg);
+  if (hd__symbolic_active()) t->symbolic.result = hd__symbolic_take_result((uint64_t)ret, 0);
+  hd__thread_exit(ret);
 }
 
 static size_t default_stack(void) {
@@ -182,6 +185,10 @@ int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(vo
     hd__fail(HD_RTE_ENVIRONMENT, pc,
              "more than 1024 threads are alive, detached or not joined: make the test smaller");
   struct hd_ident *id = hd__ident_take(me, size, number, numbered, &rt.grow_stack);
+  if (!id && rt.config->mode == HD_MODE_RUN) {
+    id = hd__ident_more(me, size, number, numbered);
+    if (!id) hd__fail(HD_RTE_ENVIRONMENT, pc, "the system has no memory for the stack of another thread");
+  }
   if (!id) hd__end(HD_RUN_GROW);
   hd__threads_begin();
   struct hd_thread *t = hd__thread_new(me, number, nth, numbered);
@@ -234,12 +241,14 @@ static void joined(struct hd_thread *t, void **ret, uint64_t pc) {
   rt.cur->sig.sent |= t->sig.sent;
   hd__acquire(&t->vc);
   void *value = t->exit.value;
+  uint32_t result = t->symbolic.result;
   hd__ident_leave(t, rt.cur);
   hd__thread_forget(t);
   if (HD_UNLIKELY(rt.search.alike != NULL)) hd__family_joined(t, ret ? &value : NULL);
   if (!ret) return;
   hd__access_range((uint64_t)ret, sizeof *ret, HD_A_WRITE, pc);
   *ret = value;
+  if (hd__symbolic_active()) hd__bytes_store((uint64_t)ret, sizeof *ret, result);
 }
 
 /* Who joins or detaches a thread first is an operation where it matters: once some execution has joined or detached one

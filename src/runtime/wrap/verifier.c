@@ -3,7 +3,7 @@
  *
  * Programs written for verifiers (SV-COMP) declare these and do not define them. A program that defines one gets
  * its own. Truth values are choices, so both are tried. For wider types a few values are tried, the small and the
- * extreme ones; such a search is not complete (HD_INEXACT_VALUES). Outside a controlled run the program gets 0
+ * extreme ones; such a search is not complete (HD_INEXACT_VALUES). In a search of inputs, integers are inputs. Outside a controlled run the program gets 0
  * everywhere. */
 #include <float.h>
 #include <limits.h>
@@ -11,6 +11,7 @@
 
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
+#include "runtime/symbolic/inputs.h"
 #include "runtime/wrap/wrap.h"
 
 /* One of n values. */
@@ -26,11 +27,20 @@ static unsigned pick(unsigned n, uint64_t pc) {
     static T const value[] = {__VA_ARGS__};                                  \
     return value[pick((unsigned)(sizeof value / sizeof *value), HD_CALLER)]; \
   }
-#define SIGNED(T, name, lowest, highest) NONDET(T, name, 0, 1, -1, highest, lowest)
-#define UNSIGNED(T, name) NONDET(T, name, 0, 1, 2, (T) ~(T)0)
+/* An integer: an input, in a search of inputs. */
+#define INTEGER(T, name, flags, lo, hi, ...)                                           \
+  HD_EXPORT T __VERIFIER_nondet_##name(void);                                          \
+  T __VERIFIER_nondet_##name(void) {                                                   \
+    static T const value[] = {__VA_ARGS__};                                            \
+    if (hot.active && rt.config->symbolic)                                             \
+      return (T)hd__input_value(sizeof(T), "nondet_" #name, flags, lo, hi, HD_CALLER); \
+    return value[pick((unsigned)(sizeof value / sizeof *value), HD_CALLER)];           \
+  }
+#define SIGNED(T, name, lowest, highest) INTEGER(T, name, HD_INPUT_SIGNED, 0, 0, 0, 1, -1, highest, lowest)
+#define UNSIGNED(T, name) INTEGER(T, name, 0, 0, 0, 0, 1, 2, (T) ~(T)0)
 
-NONDET(_Bool, bool, 0, 1)
-NONDET(_Bool, _Bool, 0, 1)
+INTEGER(_Bool, bool, HD_INPUT_RANGE, 0, 1, 0, 1)
+INTEGER(_Bool, _Bool, HD_INPUT_RANGE, 0, 1, 0, 1)
 SIGNED(char, char, CHAR_MIN, CHAR_MAX)
 SIGNED(signed char, schar, SCHAR_MIN, SCHAR_MAX)
 UNSIGNED(unsigned char, uchar)

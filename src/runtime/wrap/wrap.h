@@ -144,6 +144,9 @@ void hd__point_cancel(unsigned kind, uint64_t object, uint64_t pc);
 /* ---- time ---- */
 
 /* The time that the running thread sees, in virtual nanoseconds; and reading a clock, which takes time. */
+/* The entry of a database was filled in, whose texts are in the buffer b of k bytes. */
+void hd__entry_filled(const void *entry, size_t n, const char *b, size_t k, char *const text[],
+                      unsigned ntexts, uint64_t pc);
 uint64_t hd__time(void);
 uint64_t hd__read_time(void);
 /* Whether the running thread sees that time or a later one. */
