@@ -15,14 +15,14 @@ MINIMUM = {
     "airline 20 3": (1, 19), "bluetooth 1": (1, 3), "bluetooth 8": (1, 3), "deadlock 1 1": (1, 2),
     "deadlock 1 10": (1, 11), "example1 15": (0, 2), "list 2 0": (1, 4), "list 4 4": (1, 10), "lostupdate 2": (1, 4),
     "lostupdate 10": (1, 12), "philosophers 2": (1, 2), "philosophers 5": (1, 5), "philosophers 10": (1, 10),
-    "piper 2 2 2": (2, 5), "piper 2 8 4": (0, 6), "prodcons 1 2 1": (1, 6), "prodcons 1 8 4": (1, 15),
+    "piper 2 2 2": (2, 5), "prefix 2": (1, 4), "prefix 100": (1, 4), "prefix 10000": (1, 4), "piper 2 8 4": (0, 6), "prodcons 1 2 1": (1, 6), "prodcons 1 8 4": (1, 15),
     "queue 2 0": (1, 4), "queue 4 4": (1, 10), "reorder 1 1": (1, 2), "reorder 10 1": (1, 2), "twostage 1 1": (1, 2),
     "twostage 100 1": (1, 2), "wronglock 1 1": (1, 3), "wronglock 20 1": (1, 3),
 }
 RARE = {"safestack"}  # found only after many thousands of executions
 # Those whose spaces are small enough for plain depth-first search to say that fewer are not enough.
 SMALL = ("account 2", "accountsubtype 1 1", "bluetooth 1", "deadlock 1 1", "list 2 0", "lostupdate 2", "philosophers 2",
-         "philosophers 5", "piper 2 2 2", "prodcons 1 2 1", "queue 2 0", "reorder 1 1", "twostage 1 1", "wronglock 1 1")
+         "philosophers 5", "piper 2 2 2", "prefix 2", "prodcons 1 2 1", "queue 2 0", "reorder 1 1", "twostage 1 1", "wronglock 1 1")
 
 
 def build(s, program):

@@ -39,7 +39,8 @@ def test_program(s, program):
             s.is_clean(r)
             s.same(r["verdict"], "clean", "verdict")
         elif e.what == "bug":
-            s.is_bug(s.search("check", "./prog", "--no-explain", args=e.args), e.kinds)
+            patience = 4 * float(e.fields.get("seconds", search.BUG_SECONDS))
+            s.is_bug(s.search("check", "./prog", "--no-explain", args=e.args, timeout=patience), e.kinds)
         else:
             continue
         done += 1

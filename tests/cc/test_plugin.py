@@ -48,6 +48,40 @@ def test_left_out_without_instrumentation(d):
     d.same(d.hooks("a.o"), set())
 
 
+# Stores to `mine` that only the copy uses, in a variable whose address nobody else has.
+COPIES = """
+#include <string.h>
+struct s { long id; void *p; };
+__attribute__((noinline)) static int copy(const struct s *from, struct s *to) {
+  struct s mine[5];
+  size_t i;
+  for (i = 0; from[i].id != -1; i++) {
+    if (i == 4) return 1;
+    mine[i].id = from[i].id;
+    mine[i].p = from[i].p;
+  }
+  mine[i].id = -1;
+  mine[i].p = 0;
+  COPY(to, mine, (i + 1) * sizeof *mine);
+  return 0;
+}
+int main(void) {
+  struct s a[] = {{7, a}, {8, 0}, {-1, 0}}, b[3];
+  memset(b, 0, sizeof b);
+  copy(a, b);
+  return !(b[0].id == 7 && b[0].p == a && b[1].id == 8 && b[2].id == -1);
+}
+"""
+
+
+def test_what_is_copied_stays(d):
+    d.write("a.c", COPIES)
+    for level in ("-O0", "-O1", "-O2", "-O3"):
+        for copy in ("memcpy", "memmove", "__builtin_memcpy"):
+            d.cc(level, "-DCOPY=" + copy, "a.c", "-o", "a")
+            d.run([d.path("a")])
+
+
 QUIET = """
 struct s { long a[5]; };
 #define QUIET __attribute__((no_sanitize("thread")))

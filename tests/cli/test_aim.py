@@ -197,7 +197,7 @@ def test_usage(s):
         s.run([s.heddle, "aim", *words], want=2)
     s.write("x.log", "this is no report\n")
     said = s.run([s.heddle, "aim", "--from", "x.log", "--", program], want=2).stderr
-    s.check("not a report" in said, said)
+    s.check("no report of" in said, said)
     s.run([s.heddle, "aim", "--from", "absent.log", "--", program], want=3)
 
 
@@ -294,7 +294,7 @@ def test_threads_of_cxx(s):
     for seed in "1", "2", "3":
         j = aim(s, 1, "--seed", seed, "p.cc:12", "--", "./p")
         one = j["aim"][0]
-        s.check(one["executions"] <= 1000 < one["events"], "seed %s: %s" % (seed, one))
+        s.check(one["executions"] <= 1000, "seed %s: %s" % (seed, one))
 
 
 # ---- reports of other tools ----
@@ -368,6 +368,83 @@ def test_from_helgrind(s, form):
     program = build(s, RACE)
     j = aim(s, 1, "--no-explain", "--from", "report", "--", program)
     s.same([a["result"] for a in j["aim"]], ["reached"], "one warning, however often it was reported")
+
+
+@each("xml", "text")
+def test_from_drd(s, form):
+    """DRD names one access; its other stacks are where the other thread's segment begins and ends."""
+    if not shutil.which("valgrind"):
+        return
+    s.write("p.c", RACE)
+    s.run(["gcc", "-g", "p.c", "-o", "native"])
+    options = ["--xml=yes", "--xml-file=report"] if form == "xml" else ["--log-file=report"]
+    s.run(["valgrind", "--tool=drd", *options, "./native"])
+    if "onflicting" not in s.read("report"):
+        return
+    j = aim(s, 1, "--no-explain", "--from", "report", "--", build(s, RACE))
+    s.same({a["result"] for a in j["aim"]}, {"reached"}, "results")
+
+
+LOCK_ORDER = """<?xml version="1.0"?>
+<valgrindoutput>
+<error>
+  <kind>LockOrder</kind>
+  <xwhat><text>Thread #3: lock order "0x10 before 0x20" violated</text></xwhat>
+  <stack>
+    <frame><fn>pthread_mutex_lock</fn></frame>
+    <frame><fn>two</fn><file>p.c</file><line>12</line></frame>
+  </stack>
+  <auxwhat>Lock at 0x10 was first observed</auxwhat>
+  <stack><frame><fn>main</fn><file>p.c</file><line>19</line></frame></stack>
+</error>
+</valgrindoutput>
+"""
+
+
+def test_from_where_a_lock_was_made(s):
+    """The stack of where a lock was first observed is no acquisition of the cycle."""
+    s.write("report", LOCK_ORDER)
+    j = aim(s, 1, "--no-explain", "--from", "report", "--", build(s, CYCLE))
+    s.same([(a["result"], [at["line"] for at in a["lines"]]) for a in j["aim"]], [("reached", [12])], "result")
+
+
+LOCK_ORDER_TEXT = """==1== Helgrind, a thread error detector
+==1== ----------------------------------------------------------------
+==1==
+==1== Thread #3: lock order "0x10 before 0x20" violated
+==1==
+==1== Observed (incorrect) order is: acquisition of lock at 0x20
+==1==    at 0x1: pthread_mutex_lock (hg_intercepts.c:942)
+==1==    by 0x2: two (p.c:11)
+==1==
+==1==  followed by a later acquisition of lock at 0x10
+==1==    at 0x1: pthread_mutex_lock (hg_intercepts.c:942)
+==1==    by 0x2: two (p.c:12)
+==1==
+==1== Required order was established by acquisition of lock at 0x10
+==1==    by 0x2: one (p.c:4)
+==1==
+==1==  followed by a later acquisition of lock at 0x20
+==1==    by 0x2: one (p.c:5)
+==1==
+==1==  Lock at 0x10 was first observed
+==1==    by 0x2: main (p.c:19)
+==1==
+"""
+
+
+def test_from_orders_of_locks(s):
+    """Threads of the deadlock wait at the later acquisitions."""
+    s.write("report", LOCK_ORDER_TEXT)
+    j = aim(s, 1, "--no-explain", "--from", "report", "--", build(s, CYCLE))
+    s.same([(a["result"], [at["line"] for at in a["lines"]]) for a in j["aim"]], [("reached", [12, 5])], "result")
+
+
+def test_from_nothing(s):
+    """ThreadSanitizer writes nothing where it finds nothing; each warning has a result, also without time."""
+    program = build(s, RACE)
+    s.write("tsan.log", "")
+    s.same(aim(s, 0, "--from", "tsan.log", "--", program)["aim"], [], "warnings")
 
 
 def test_from_static_tools(s):

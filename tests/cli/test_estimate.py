@@ -1,7 +1,10 @@
 """The size of a search that is not finished: estimated from random descents of its tree, with an error that holds."""
+import os
 from math import comb, factorial
 
 from scratch import each
+
+BLUETOOTH = os.path.join(os.path.dirname(__file__), "../../bench/search/bluetooth.c")
 
 # GROUPS groups of K threads, each with N operations on an object of its group: additions, critical sections, or one thread
 # that writes and others that read.
@@ -71,3 +74,12 @@ def test_said_when_unfinished(s):
     s.check(0 < r["last_new_pair"] <= r["last_new_class"] + 1, (r["last_new_pair"], r["last_new_class"]))
     r = s.search("check", program, args=["a", "1", "2", "2"], want=0)
     s.check("a complete search has" not in r["out"] and "last new" not in r["out"], r["out"])
+
+
+@each("2", "3")
+def test_not_contradicted(s, seed):
+    """An estimate never allows for fewer executions than the search has found classes."""
+    s.cc(BLUETOOTH, "bluetooth", "-O1")
+    r = s.search("check", "./bluetooth", "--seed", seed, "--max-executions", "16000", args=["3", "1"])
+    e, found = r["estimate"], r["class_count"]["classes"]
+    s.check(not e or e["executions"] * (1 + e["error"]) >= found, "%s, but %d classes" % (e, found))

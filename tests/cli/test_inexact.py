@@ -2,12 +2,14 @@
 import json
 import os
 import re
+import shutil
 import threading
 import signal
 import subprocess
 import time
 
 from scratch import each
+from test_aim import no_facts
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 DEF = os.path.join(ROOT, "src", "model", "inexact.def")
@@ -75,6 +77,8 @@ CASES = {
                  "says": "5 executions of the random strategy"},
     "bound": {"text": ADDERS % 2, "options": ("--strategy", "optimal", "--preemptions", "1"),
               "says": "complete for all schedules with at most 1 preemption"},
+    "property": {"text": ADDERS % 2, "options": ("--property", "races"), "facts": True,
+                 "says": "complete for data races: no schedule has one"},
     "time": {"text": SLOW, "options": ("--strategy", "dfs", "--time", "0.5"), "says": "stopped by --time"},
     "executions": {"text": ADDERS % 2, "options": ("--strategy", "optimal", "--max-executions", "1"),
                    "says": "stopped by --max-executions after 1"},
@@ -288,8 +292,8 @@ static void *w(void *p) { struct pollfd q = {fd[0], POLLIN, 0}; poll(&q, 1, -1);
 static void *c(void *p) { write(fd[1], "x", 1); close(fd[0]); return p; }
 int main(void) { pipe(fd); both(w, c); }
 """},
-    "syscall": {"text": """#include <sys/msg.h>
-static void *w(void *p) { msgget(IPC_PRIVATE, 0600); return p; }
+    "syscall": {"text": """#include <sys/klog.h>
+static void *w(void *p) { klogctl(10, 0, 0); return p; }
 static void *r(void *p) { return p; }
 int main(void) { both(w, r); }
 """},
@@ -390,7 +394,8 @@ int main(void) {
 """, "options": ("--strategy", "optimal", "--max-executions", "2"), "also": ["executions"]},
 }
 # Those that need more than a program and options have tests of their own, test_NAME below.
-OWN = ("not-again", "interrupted", "preload", "no-plugin", "foreign-threads", "plain-library", "plain-object")
+CLANG_19 = shutil.which("clang-19")
+OWN = ("interferences", "not-ordered", "not-realized", "inputs", "input-solver", "input-room", "input-call", "not-again", "unconfirmed", "interrupted", "preload", "no-plugin", "foreign-threads", "plain-library", "plain-object")
 
 
 def reasons():
@@ -443,8 +448,15 @@ def here(text):
 @each(*CASES)
 def test_reason(s, name):
     case = CASES[name]
+    if case.get("facts") and no_facts(s):
+        return
     text = HEAD + case["text"]
-    program = s.build_text(text, "-O1", *case.get("flags", ()))
+    if case.get("facts"):
+        s.write("prog.c", text)
+        s.run([s.heddle, "cc", "--facts", "-g", "-O1", "-w", "prog.c", "-o", "prog"])
+        program = "./prog"
+    else:
+        program = s.build_text(text, "-O1", *case.get("flags", ()))
     r = s.search("check", program, *case.get("options", ()), timeout=180)
     named(s, r, name, case.get("also", ()), case.get("says"), here(text))
 
@@ -515,6 +527,40 @@ def test_not_again(s):
     s.check("not-again" in [x["reason"] for x in r["inexact"]], r["inexact"])
 
 
+def test_unconfirmed(s):
+    """What is found in the last moment, and takes longer to come out again than there is time, is no finding; the command ends
+    soon after --time."""
+    program = s.build_text(GATE)
+    s.write("gate", "0")
+    r = s.search("check", program, "--strategy", "random", "--hang-timeout", "4s", "--time", "4s")
+    s.same(r["findings"], [], "findings")
+    s.check("unconfirmed" in [x["reason"] for x in r["inexact"]], r["inexact"])
+
+
+def test_heap_reuse_of_many(s):
+    """Of any number of blocks, one of which is seen, it is known which could have had the address of a freed one."""
+    many = """
+static _Atomic(void *) top, looked;
+void *block[3000];
+static void *one(void *p) {
+  for (int i = 0; i < 1500; i++) block[i] = malloc(32);
+  top = malloc(32);
+  for (int i = 1500; i < 3000; i++) block[i] = malloc(32);
+  looked = block[%d];
+  return p;
+}
+static void *two(void *p) {
+  free(atomic_exchange(&top, 0));
+  return looked ? p : 0;
+}
+int main(void) { both(one, two); }
+"""
+    for which, reasons in (2000, ["heap-reuse"]), (1000, []):
+        program = s.build_text(HEAD + many % which)
+        r = s.search("check", program, "--strategy", "optimal", "--all")
+        s.same([x["reason"] for x in r["inexact"]], reasons, "reasons when block %d is seen" % which)
+
+
 def test_stopped_process(s):
     """A process that got no time from the machine is run again, and nothing is reported or missing."""
     program = s.build_text("""
@@ -581,6 +627,111 @@ def test_no_plugin(s, compiler):
     named(s, s.search("check", "./prog", "--strategy", "optimal"), "no-plugin", says="prog was compiled without")
     s.run([s.heddle, "cc", "prog.c", "part.c", "-o", "prog"], env={"HEDDLE_CC": compiler})
     s.check(s.search("check", "./prog", "--strategy", "optimal")["complete"], "not complete with the plug-in")
+
+
+def test_inputs(s):
+    r = s.search("check", s.build_text('#include <heddle.h>\nint main(void) { return hd_input_range(0, 9, "n") < 0; }\n'),
+                 "--strategy", "optimal")
+    named(s, r, "inputs")
+
+
+def concolic(s, text):
+    """The result of `heddle concolic` for a program with inputs."""
+    s.write("prog.c", "#include <heddle.h>\n#include <stdlib.h>\n" + text)
+    s.run([s.heddle, "cc", "--symbolic", "-w", "-g", "prog.c", "-o", "prog"])
+    return s.search("concolic", "./prog")
+
+
+def test_input_solver(s):
+    if not CLANG_19:
+        return
+    s.env["HEDDLE_TEST_SOLVER"] = "0.001"
+    named(s, concolic(s, "int main(void) { unsigned long a, b; hd_input(&a, 8, \"a\"); hd_input(&b, 8, \"b\");\n"
+                         "  return a > 1 && b > 1 && a < 1l << 32 && b < 1l << 32 && a * b * 3 % 1000003 == 77 && a * b == 0x7fffffff12345677; }\n"),
+          "input-solver")
+
+
+def test_input_room(s):
+    if CLANG_19:
+        named(s, concolic(s, "int main(void) { int n; for (int i = 0; i < 5000; i++) hd_input(&n, 4, \"n\"); }\n"), "input-room")
+
+
+def test_input_call(s):
+    if CLANG_19:
+        s.write("far.c", "int far(const int *p) { return *p > 3; }\n")
+        s.run([s.heddle, "cc", "-c", "far.c", "-o", "far.o"])
+        s.write("prog.c", "#include <heddle.h>\nint far(const int *); int n;\nint main(void) { n = (int)hd_input_range(0, 3, \"n\"); return far(&n) * 0; }\n")
+        s.run([s.heddle, "cc", "--symbolic", "-g", "prog.c", "far.o", "-o", "prog"])
+        named(s, s.search("concolic", "./prog"), "input-call")
+        # Nor is it seen what it reads in a variable.
+        s.write("far.c", "extern int n; int far(void) { return n > 2; }\n")
+        s.run([s.heddle, "cc", "-c", "far.c", "-o", "far.o"])
+        s.write("prog.c", "#include <heddle.h>\n#include <stdlib.h>\nint far(void); int n;\nint main(void) { n = (int)hd_input_range(0, 3, \"n\"); if (far()) abort(); }\n")
+        s.run([s.heddle, "cc", "--symbolic", "-g", "prog.c", "far.o", "-o", "prog"])
+        named(s, s.search("concolic", "./prog"), "input-call")
+
+
+def bounded(s, text, *args):
+    """The result of bounded interference."""
+    s.write("prog.c", "#include <heddle.h>\n#include <pthread.h>\n#include <semaphore.h>\n#include <stdatomic.h>\n" + text)
+    s.run([s.heddle, "cc", "--symbolic", "-w", "-g", "prog.c", "-o", "prog"])
+    return s.search("concolic", "./prog", "--driver", "bounded", *args)
+
+
+def test_interferences(s):
+    if CLANG_19:
+        named(s, bounded(s, "atomic_int x; void *f(void *a) { x = 1; return a; }\nint main(void) { pthread_t t; pthread_create(&t, 0, f, 0); "
+                            "if (x == 1) hd_yield(); pthread_join(t, 0); }\n".replace("hd_yield()", "x = 2"),
+                         "--interference", "0"), "interferences")
+
+
+def test_not_ordered(s):
+    if CLANG_19:
+        named(s, bounded(s, "sem_t x; void *f(void *a) { sem_post(&x); return a; }\nint main(void) { pthread_t t; sem_init(&x, 0, 0); "
+                            "pthread_create(&t, 0, f, 0); sem_wait(&x); pthread_join(t, 0); }\n", "--interference", "4"), "not-ordered", ["interferences"])
+
+
+def test_not_realized(s):
+    """The two halves of a value that is read as a whole."""
+    if CLANG_19:
+        named(s, bounded(s, "union { atomic_long all; atomic_int half; } x; void *f(void *a) { x.half = 1; return a; }\n"
+                            "int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); if (x.all == 1) x.all = 2; pthread_join(t, 0); }\n",
+                         "--interference", "4"), "not-realized", ["interferences"])
+
+
+def test_loop_with_lock(s):
+    """A loop that takes a lock, looks and counts: what is compared after others have gone first is its own stack."""
+    s.write("prog.c", """#include <pthread.h>
+#include <sched.h>
+static int lock, flag;
+static unsigned long own;
+static void take(void) {
+  for (;;) {
+    int f = 0;
+    if (__atomic_compare_exchange_n(&lock, &f, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)) return;
+    sched_yield();
+  }
+}
+static void give(void) { __atomic_store_n(&lock, 0, __ATOMIC_RELEASE); }
+static void *b(void *a) { take(); flag = 1; give(); return a; }
+int main(void) {
+  pthread_t t;
+  pthread_create(&t, 0, b, 0);
+  for (;;) {
+    take();
+    int f = flag;
+    give();
+    if (f) break;
+    own++;
+    sched_yield();
+  }
+  pthread_join(t, 0);
+}
+""")
+    s.run([s.heddle, "cc", "-g", "-O1", "prog.c", "-o", "prog", "-pthread"], env={"HEDDLE_CC": "gcc"})
+    r = s.search("check", "./prog", "--strategy", "optimal", "--preemptions", "1", "--max-executions", "30")
+    s.same(r["findings"], [], "findings")
+    s.check("loop-bound" in [x["reason"] for x in r["inexact"]], "the loop was not followed")
 
 
 def test_foreign_threads(s):

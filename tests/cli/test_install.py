@@ -259,3 +259,53 @@ def test_deb(s):
     folder = project(s)
     p = s.run(["make", "check"], cwd=folder, env=env)
     s.check("complete: every schedule was covered" in p.stdout, p.stdout)
+
+
+# The newest versions of symbols that Ubuntu 22.04 has.
+NEWEST = {"GLIBC": (2, 35), "GLIBCXX": (3, 4, 30), "CXXABI": (1, 3, 13), "ELFUTILS": (0, 186), "ELFUTILS_": (1, 7)}
+
+
+def test_symbol_versions(s):
+    """What is installed runs with the libraries of Ubuntu 22.04, which are the oldest."""
+    install(s)
+    found = 0
+    for folder, _, names in os.walk(s.path("inst")):
+        for path in (os.path.join(folder, name) for name in names):
+            with open(path, "rb") as f:
+                if f.read(4) != b"\x7fELF" or path.endswith((".o", ".a")):
+                    continue
+            found += 1
+            symbols = s.run(["objdump", "-T", path]).stdout
+            for library, version in set(re.findall(r"\((GLIBC|GLIBCXX|CXXABI|ELFUTILS)_([0-9.]+)\)", symbols)):
+                numbers = tuple(map(int, version.split(".")))
+                most = NEWEST["ELFUTILS_" if library == "ELFUTILS" and numbers[0] else library]
+                s.check(numbers <= most, "%s needs %s_%s" % (path, library, version))
+    s.check(found > 3, "only %d binaries" % found)
+
+
+def test_uninstall(s):
+    """Nothing that `make install` has written is left, and nothing else is removed."""
+    install(s)
+    manifest = s.read(os.path.join(s.build, "install_manifest.txt")).split()
+    s.write("mine/share/doc/other", "")
+    for name in manifest:
+        s.write("mine" + name, "")
+    s.write("build/install_manifest.txt", "\n".join(manifest))
+    shutil.copy(os.path.join(ROOT, "Makefile"), s.dir)
+    s.run(["make", "uninstall", "BUILD=build", "DESTDIR=" + s.path("mine")])
+    left = [os.path.join(folder, name) for folder, _, names in os.walk(s.path("mine")) for name in names]
+    s.same(left, [s.path("mine/share/doc/other")], "what is left")
+
+
+def test_packaging(s):
+    """The container file and the action name what there is."""
+    with open(os.path.join(ROOT, "packaging", "Containerfile")) as f:
+        text = f.read()
+    s.check("make install" in text and "libdw1" in text and text.count("FROM debian:12") == 2, text)
+    with open(os.path.join(ROOT, "packaging", "action", "action.yml")) as f:
+        action = f.read()
+    script = action[action.index("run: |") + 6:].replace("exec heddle", "echo heddle")
+    env = dict(s.env, COMMAND="hunt --time 5m build", BASELINE="then.json")
+    out = s.run(["bash", "-e", "-c", script], env=env).stdout
+    s.same(out, "heddle hunt --format github --json heddle-result.json --baseline then.json --time 5m build\n", "command")
+    s.run([s.heddle, "hunt", "--format", "github", "--json", "heddle-result.json", "--baseline", "x", "--help"])

@@ -157,6 +157,104 @@ def test_stepping(s):
         quiet(s, b)
 
 
+CACHE = os.path.join(common.HERE, "programs", "culprit", "cache.c")
+WIDTHS = {400: 800, 700: 1000, 1400: 900}
+IMAGES = os.path.join(os.path.dirname(EXAMPLES), "docs", "images")
+
+
+def cache(s):
+    s.cc(CACHE, "cache", "-O0")
+    return make(s, "./cache")
+
+
+@each(*map(str, WIDTHS))
+def test_widths(s, width):
+    """The finding comes first and opens where it fails; nothing is wider than the page; where there is room, story, lanes and
+    source are in sight together. HEDDLE_UPDATE_GOLDEN=1 writes the pictures of the documentation."""
+    path, width = cache(s), int(width)
+    for dark in (False, True):
+        with opened(s, path, width=width, height=WIDTHS[width], dark=dark) as b:
+            s.same(b.eval("document.documentElement.scrollWidth"), width, "width of the page")
+            order = b.eval("[...document.querySelectorAll('.finding, .overview')].map(e => e.classList.contains('finding'))")
+            s.same(order, [True, False], "the finding, then statistics")
+            s.check(b.eval("!!document.querySelector('.row[aria-selected].mark-fails')"), "it does not open at the failing step")
+            tops = b.eval("['.story', '.lanes', '.source-panel'].map(q => Math.round(document.querySelector(q).getBoundingClientRect().top))")
+            bottom = b.eval("Math.round(document.querySelector('.stage').getBoundingClientRect().bottom)")
+            if width > 1180:
+                s.check(len(set(tops)) == 1 and bottom <= WIDTHS[width], "not in sight together: %s, %s" % (tops, bottom))
+            else:
+                s.same(tops, sorted(tops), "one below the other")
+            s.check(b.eval("document.querySelectorAll('.arrow.pair').length") <= 1, "several pairs")
+            if not dark and os.environ.get("HEDDLE_UPDATE_GOLDEN"):
+                b.screenshot(os.path.join(IMAGES, "report-%d.webp" % width), whole=False, format="webp", quality=60)
+            quiet(s, b)
+    picture = os.path.join(IMAGES, "report-%d.webp" % width)
+    s.check(5000 < os.path.getsize(picture) < 120000, "the picture of the documentation")
+
+
+def test_finding_ways(s):
+    """Search, one variable, threads, folds, the overview, and an address that keeps the step."""
+    with opened(s, cache(s)) as b:
+        rows = "[...document.querySelectorAll('.row')].map(r => r.getAttribute('aria-label'))"
+        s.check("fails" in b.eval("document.querySelector('.alternative .fails').textContent"), "no failing order")
+        last = at(b)[1]
+        b.eval("document.querySelector('.search').focus()")
+        for c in "wrlock":
+            b.key(c)
+        b.key("Enter")
+        s.check("wrlock" in b.eval("document.querySelector('.row[aria-selected]').getAttribute('aria-label')"), "search")
+        here = at(b)[0]
+        b.eval("new Promise(r => setTimeout(r, 400))")
+        s.check(b.eval("location.hash") == "#finding-1/step-%d" % here, "address: " + b.eval("location.hash"))
+        b.eval("(() => { location.hash = '#finding-1/step-%d'; })()" % (last - 1))
+        b.eval("0")
+        s.same(at(b)[0], last - 1, "step of an address")
+        name = b.eval("document.querySelector('.values .place').textContent")
+        b.click(".values .place")
+        s.check(all(name in r or "mark-" in r for r in b.eval(rows)[1:-2]), "other steps than those of %s: %s" % (name, b.eval(rows)))
+        b.click(".only")
+        shown = b.eval("document.querySelector('.lane-list').offsetHeight")
+        b.click(".lane-name")
+        s.check(b.eval("document.querySelector('.lane-list').offsetHeight") < shown, "a thread is still shown")
+        b.click(".lane-name")
+        s.same(b.eval("document.querySelector('.lane-list').offsetHeight"), shown, "all threads again")
+        b.click(".strip")
+        s.check(1 < at(b)[0] < last, "step after a click into the overview")
+        s.check(b.eval("document.querySelectorAll('.stacks pre').length") > 0, "no call stacks")
+        quiet(s, b)
+
+
+def test_folds(s):
+    """A long stretch of one thread is folded, and every step can still be reached."""
+    s.build_text("""
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+static atomic_int noise, count;
+static void *add(void *p) {
+  for (int i = 0; i < 500; i++) atomic_fetch_add(&noise, 1);
+  int v = count;
+  count = v + 1;
+  return p;
+}
+int main(void) {
+  pthread_t t;
+  pthread_create(&t, 0, add, 0);
+  add(0);
+  pthread_join(t, 0);
+  assert(count == 2);
+}
+""")
+    with opened(s, make(s, "./prog")) as b:
+        s.check(b.eval("document.querySelectorAll('.gap-before').length") > 0, "nothing is folded")
+        b.eval("document.querySelector('.lanes').focus()")
+        b.key("Home")
+        folded = b.eval("document.querySelector('.lane-list').offsetHeight")
+        b.click(".check:nth-of-type(2) input")
+        s.check(b.eval("document.querySelector('.lane-list').offsetHeight") > 20 * folded, "the stretch does not unfold")
+        quiet(s, b)
+
+
 def test_race(s):
     """Both accesses of a race are marked, and nothing is said to order them."""
     with opened(s, example(s, "lazy")) as b:
@@ -356,7 +454,7 @@ def test_clean_search(s):
 def test_reasons(s):
     """The page says why a search is not complete, where that arose, and what to do about it."""
     program = s.build_text("#include <sched.h>\nint main(void) {\n  for (int i = 0; i < 30; i++) sched_yield();\n}\n")
-    path = make(s, program, "--max-length", "20", want=0)
+    path = make(s, program, "--max-length", "20", want=5)
     with opened(s, path) as b:
         listed = b.eval("[...document.querySelectorAll('.overview .reasons li')].map(e => e.textContent)")
         s.same(listed, ["1 execution was longer than --max-length 20 steps (prog.c:3)raise it, or shorten the test"], "reasons")
@@ -376,8 +474,8 @@ def test_folder_only_when_asked(s):
 def test_damaged(s):
     """A finding that lacks what the page needs: the rest of the page is there, and it says so."""
     program = common.build(s, "race")
-    for _ in range(2):
-        s.run([s.heddle, "check", "--", program], want=1)
+    for word in "ab":
+        s.run([s.heddle, "check", "--", program, word], want=1)
     finding = json.loads(s.read(".heddle/2/finding.json"))
     del finding["execution"]
     s.write(".heddle/2/finding.json", json.dumps(finding))
@@ -392,8 +490,8 @@ def test_damaged(s):
 def test_several(s):
     """All findings of a folder, or those that are named; by default those of .heddle."""
     program = common.build(s, "race")
-    for _ in range(2):
-        s.run([s.heddle, "check", "--", program], want=1)
+    for word in "ab":
+        s.run([s.heddle, "check", "--", program, word], want=1)
     s.run([s.heddle, "report"])
     with opened(s, s.path("report.html")) as b:
         s.same(b.eval("document.querySelectorAll('.finding-link').length"), 2, "findings")
@@ -463,3 +561,14 @@ def test_damaged_bytes(s, name):
             s.same(p.stdout, "", "half a page")
         else:
             json.loads(re.search(r'id="data">(.*?)</script>', p.stdout, re.S).group(1))
+
+
+def test_damaged_one_of_two(s):
+    """One damaged finding of two: it is left out with a line that names it, the other is shown."""
+    program = common.build(s, "race")
+    for word in "ab":
+        s.run([s.heddle, "check", "--", program, word], want=1)
+    s.write(".heddle/1/trace", "nonsense")
+    p = s.run([s.heddle, "report", ".heddle", "-o", "report.html"])
+    s.check(".heddle/1/trace" in p.stderr and "1 finding," in p.stderr, p.stderr)
+    common.refused(s, [s.heddle, "report", ".heddle/1"], 2, ".heddle/1/trace")

@@ -1,5 +1,6 @@
 """--states: a state that was explored before is not explored again (explore/states.c, runtime/core/fingerprint.c)."""
 import common
+from scratch import each
 
 HEAD = """
 #include <assert.h>
@@ -333,3 +334,47 @@ def test_refused(s):
     path = common.build(s, "clean")
     for options in (["--strategy", "pct"], ["--preemptions", "1"], ["--save", "x"], ["--state-memory", "much"]):
         common.refused(s, [s.heddle, "check", "--states", *options, "--", path], 2, "--state")
+
+
+# Burns' and Lamport's mutual exclusion with one bit for each thread: the second thread sets and clears its bit while it waits.
+ONE_BIT = """
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+static atomic_int wants[2];
+static int inside;
+static void enter(void) { assert(inside++ == 0); inside--; }
+static void *first(void *arg) {
+  wants[0] = 1;
+  while (wants[1]) {}
+  enter();
+  wants[0] = 0;
+  return arg;
+}
+static void *second(void *arg) {
+  do {
+    do wants[1] = 0; while (wants[0]);
+    wants[1] = 1;
+  } while (wants[0]);
+  enter();
+  wants[1] = 0;
+  return arg;
+}
+static void *(*thread[])(void *) = {first, second};
+int main(void) {
+  pthread_t t[2];
+  for (int i = 0; i < 2; i++) pthread_create(&t[i], 0, thread[i], 0);
+  for (int i = 0; i < 2; i++) pthread_join(t[i], 0);
+  return 0;
+}
+"""
+
+
+@each("1", "2")
+def test_auto_ends_where_states_come_again(s, jobs):
+    """Of a loop that writes while it waits, the optimal search follows some rounds; states come again, so they end it."""
+    program = s.build_text(ONE_BIT)
+    r = s.search("check", program, "--jobs", jobs, want=0)
+    s.check(r["complete"] and "by strategy" in r["out"] and "states" in r["out"], r["out"])
+    r = s.search("check", program, "--jobs", jobs, "--no-states", want=0)
+    s.same([x["reason"] for x in r["inexact"]], ["loop-bound"], "reasons without states")

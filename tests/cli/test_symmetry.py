@@ -224,6 +224,28 @@ def test_lock(s):
     s.same(every["executions"], 90, "executions without symmetry")
 
 
+def test_contended_memory(s):
+    """Memory becomes contended at its second access; the first thread did not have that operation, and is alike all the same."""
+    for what, (workers, executions) in {
+            "static atomic_int n;\nstatic void *work(void *p) { n++; return p; }": (4, 1),
+            "static atomic_int n;\nstatic void *work(void *p) { if (n) n = 2; else n = 1; return p; }": (2, 2),
+            "static int n;\nstatic void *work(void *p) { *(volatile int *)&n = 1; return p; }": (4, 1)}.items():
+        s.write("prog.c", """#include <pthread.h>
+#include <stdatomic.h>
+%s
+int main(void) {
+  pthread_t t[N];
+  for (int i = 0; i < N; i++) pthread_create(&t[i], 0, work, 0);
+  for (int i = 0; i < N; i++) pthread_join(t[i], 0);
+  return 0;
+}
+""" % what)
+        s.cc("prog.c", "prog", "-O1", "-DN=%d" % workers)
+        for more in ("optimal",), ("dpor",), ("optimal", "-j", "4"):
+            r = search(s, "--symmetry", "--ignore", "data-race", "--strategy", *more)
+            s.same((r["complete"], r["executions"], r["blocked"]), (True, executions, 0), "%s, %s" % (what, more))
+
+
 def test_told_apart(s):
     """Threads that differ in something live are not interchangeable."""
     for name, text in DIFFERENT.items():

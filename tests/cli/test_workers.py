@@ -165,27 +165,48 @@ def test_killing_workers_loses_nothing(s, jobs):
         s.same((r["verdict"], r["findings"], of_optimal), ("clean", [], 40320), "after %d deaths" % killed)
 
 
-@each("dfs", "optimal --preemptions=2", "optimal --delays=4")
+@each("dfs", "random --max-executions=100000", "optimal --preemptions=2", "optimal --delays=4")
 def test_killing_workers_of_other_searches(s, strategy):
-    """What is not lost: executions of dfs, and classes within a bound. (A state explored by a process that was killed
-    before it could say so is explored again.)"""
+    """What is not lost: executions of dfs, samples, and classes within a bound. (A state explored by a process that was
+    killed before it could say so is explored again.)"""
     name = "k" + os.path.basename(s.dir)[-8:]
-    prog = program(s, *((LOCKS, 3) if strategy == "dfs" else (LAST_ZERO, 6)), name)
+    bounded = strategy.startswith("optimal")
+    prog = program(s, *((LAST_ZERO, 6) if bounded else (LOCKS, 3)), name)
     whole = s.search("check", prog, "--strategy", *strategy.split(), want=0)
     r, killed = search_killed(s, name, prog, "3", *strategy.split())
     s.same((r["verdict"], r["findings"], r["bound"]), (whole["verdict"], [], whole["bound"]), "after %d deaths" % killed)
-    if strategy == "dfs":
+    if not bounded:
         s.same(r["executions"], whole["executions"], "executions after %d deaths" % killed)
 
 
-def search_killed(s, name, prog, jobs, *strategy):
+@each("dfs", "optimal")
+def test_killing_workers_that_compare_states(s, strategy):
+    """A new process takes over the nodes of the one that was killed, and nothing of what that one kept of them."""
+    name = "k" + os.path.basename(s.dir)[-8:]
+    prog = program(s, *((LOCKS, 5) if strategy == "dfs" else (LAST_ZERO, 7)), name)
+    for jobs in "1", "3", "3":
+        r, killed = search_killed(s, name, prog, jobs, strategy, "--states", between=(0.002, 0.006))
+        s.same((r["verdict"], r["complete"], r["findings"], r["inexact"]), ("clean", True, [], []), "after %d deaths" % killed)
+
+
+def test_killing_workers_keeps_the_counters_of_each(s):
+    """Processes killed at a rate at which many die while they commit what another one then finishes."""
+    name = "k" + os.path.basename(s.dir)[-8:]
+    prog = program(s, LOCKS, 3, name)
+    whole = s.search("check", prog, "--strategy", "dfs", want=0)
+    for jobs in ["2", "3"] * 12:
+        r, killed = search_killed(s, name, prog, jobs, "dfs", most=60, between=(0.003, 0.008))
+        s.same((r["verdict"], r["findings"], r["executions"]), (whole["verdict"], [], whole["executions"]), "after %d deaths" % killed)
+
+
+def search_killed(s, name, prog, jobs, *strategy, most=25, between=(0.01, 0.03)):
     """Result of a search whose processes are killed now and then, and how often."""
     p = subprocess.Popen([s.heddle, "check", "--strategy", *strategy, "-j", jobs, "--json", "r.json", "--time", "300s",
                           "--", prog], cwd=s.dir, env=s.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     killed = 0
     rng = random.Random(7)
-    while p.poll() is None and killed < 25:
-        time.sleep(0.01 + rng.random() * 0.03)
+    while p.poll() is None and killed < most:
+        time.sleep(between[0] + rng.random() * between[1])
         alive = pids(name)
         for pid in alive[:1] if jobs == "1" else rng.sample(alive, min(1, len(alive))):
             try:

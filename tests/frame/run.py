@@ -83,7 +83,7 @@ def recorded(log):
 
 def test_setup_nothing_missing(tmp):
     env, log = fake_machine(tmp, packages(), 1000, None)
-    assert sh("setup.sh", env=env) == (0, "", "")
+    assert sh("setup.sh", "build", env=env) == (0, "", "")
     assert recorded(log) == ""
 
 
@@ -99,7 +99,7 @@ def test_setup_of_tests(tmp):
 
 def test_setup_as_root(tmp):
     env, log = fake_machine(tmp, [p for p in packages() if p not in ("cmake", "g++")], 0, None)
-    status, _, err = sh("setup.sh", env=env)
+    status, _, err = sh("setup.sh", "build", env=env)
     assert status == 0, err
     last = recorded(log).splitlines()[-1]
     assert " install " in last and last.endswith(" g++ cmake"), last
@@ -107,7 +107,7 @@ def test_setup_as_root(tmp):
 
 def test_setup_with_sudo(tmp):
     env, log = fake_machine(tmp, packages()[1:], 1000, 0)
-    assert sh("setup.sh", env=env)[0] == 0
+    assert sh("setup.sh", "build", env=env)[0] == 0
     assert recorded(log).endswith(" " + packages()[0] + "\n")
 
 
@@ -115,7 +115,7 @@ def test_setup_may_not(tmp):
     for sudo in (None, 1):
         folder = os.path.join(tmp, str(sudo))
         env, log = fake_machine(folder, packages()[1:], 1000, sudo)
-        status, _, err = sh("setup.sh", env=env)
+        status, _, err = sh("setup.sh", "build", env=env)
         assert status == 3, (status, err)
         assert "apt-get install" in err and err.rstrip().endswith(" " + packages()[0]), err
         assert recorded(log) == ""
@@ -123,7 +123,7 @@ def test_setup_may_not(tmp):
 
 def test_setup_install_fails(tmp):
     env, _ = fake_machine(tmp, [], 0, None, apt=100)
-    status, _, err = sh("setup.sh", env=env)
+    status, _, err = sh("setup.sh", "build", env=env)
     assert status == 3 and "apt-get install" in err, (status, err)
 
 

@@ -168,7 +168,7 @@ class Batch:
 
     def predict(self, index, *more):
         """What one execution says of the others: a Result, and what is said of each trace."""
-        command = [self.heddle, "predict", "--quiet", "--no-explain", "--json", "-", "--max-length", MAX_LENGTH, "--out", "out",
+        command = [self.heddle, "predict", "--follow", "3", "--quiet", "--no-explain", "--json", "-", "--max-length", MAX_LENGTH, "--out", "out",
                    *more, *self.programs[index].options, "--", "./fuzz", str(index)]
         shutil.rmtree(os.path.join(self.folder, "out"), ignore_errors=True)
         nothing = Result("predict", (), NOTHING)
@@ -253,6 +253,9 @@ def compare_all(batch, index, limit, replay):
     dfs = batch.search(index, "dfs", limit)
     if dfs.cut:
         return Verdict(HUGE)
+    if only == "predict" and dfs.finished(limit):
+        compare_predict(batch, index, dfs)
+        return Verdict(OK if dfs.complete else SAID, dfs)
     optimal = batch.search(index, "optimal", most)
     for folder in optimal.folders if replay else ():
         if not batch.replay(folder):
@@ -270,11 +273,10 @@ def compare_all(batch, index, limit, replay):
         compare_states(batch, index, most, dfs)
         return Verdict(OK if dfs.complete else SAID, dfs)
     if only == "predict":
-        ref = dfs if dfs.finished(limit) else optimal
-        if not ref.finished(most):
+        if not optimal.finished(most):
             return Verdict(HUGE)
-        compare_predict(batch, index, ref)
-        return Verdict(OK if ref is dfs else LARGE, ref)
+        compare_predict(batch, index, optimal)
+        return Verdict(LARGE, optimal)
     compare_bounded(batch, index, limit)
     compare_shared(batch, index, most, optimal, "optimal")
     compare_checkpoint(batch, index, dfs, limit, optimal, most)

@@ -37,6 +37,10 @@ FEATURES = {
     "futex": 2,
     "pipe": 2,
     "eventfd": 2,
+    "full": 3,  # a pipe, a socket, a counter that may be full, and calls that do not wait
+    "epoll": 2,  # readiness of several descriptors together
+    "timerfd": 2,
+    "ends": 2,  # what a thread does at its end: destructors of thread-specific data
     "file": 3,  # contents, size and offset of a shared file
     "filelock": 2,  # flock, with conversions, on two descriptions of one file
     "number": 2,  # a number of a descriptor that is closed, replaced and used
@@ -77,7 +81,7 @@ FEATURES = {
 }
 
 # A program without any of these has nothing to schedule.
-BASE = {"atomic", "plain", "lock", "trylock", "cond", "once", "volatile", "rwlock", "readers", "semaphore", "futex", "pipe", "eventfd", "file", "filelock", "stream", "writers", "init", "state",
+BASE = {"atomic", "plain", "lock", "trylock", "cond", "once", "volatile", "rwlock", "readers", "semaphore", "futex", "pipe", "eventfd", "full", "epoll", "file", "filelock", "stream", "writers", "init", "state",
         "libc", "hidden"}
 
 SIZES = (("uint8_t", 1), ("uint16_t", 2), ("uint32_t", 4), ("uint32_t", 4), ("uint64_t", 8))
@@ -219,6 +223,9 @@ class Generator:
         bodies[0] = self.block(0) if self.budget else []
         for p in range(threads):
             self.create_children(bodies[p], [k for k in parent if parent[k] == p], p)
+        for feature in ("full", "epoll", "timerfd", "ends"):
+            if self.has(feature):
+                bodies[0].insert(0, Node("prepare_%s();" % feature))
         if self.features & {"signals", "kills"}:
             if self.flip(0.4):
                 bodies[0].insert(self.r.choice((0, 0, 1)), Node("interrupt_calls();"))
@@ -563,6 +570,48 @@ class Generator:
             "SEE(take(counter, 8));",
             "SEE(take(counter, 8));",
             "SEE(ready(counter, 0));")))]
+
+    def do_full(self, depth):
+        what = self.r.randrange(3)
+        if what == 0:  # room for one page
+            return [Node(self.r.choice((
+                "SEE(write(narrow[1], page, %d));" % self.r.choice((4096, 4096, 1)),
+                "SEE(take_page(narrow[0]));",
+                "SEE(ready(narrow[0], 0));",
+                "SEE(writable(narrow[1]));")))]
+        if what == 1:  # room for one
+            return [Node(self.r.choice((
+                "SEE(eventfd_write(top, 1));",
+                "SEE(eventfd_write(top, 1));",
+                "SEE(take(top, 8));",
+                "SEE(ready(top, 0));",
+                "SEE(writable(top));")))]
+        return [Node(self.r.choice((
+            "SEE(send(pair[0], page, %d, MSG_DONTWAIT));" % self.r.choice((1, 4000)),
+            "SEE(send(pair[0], page, 4000, MSG_DONTWAIT));",
+            "SEE(take_page(pair[1]));",
+            "SEE(writable(pair[0]));")))]
+
+    def do_epoll(self, depth):
+        return [Node(self.r.choice((
+            "SEE(ready_ones(%d));" % (self.r.choice((0, 0, 5)) if self.has("timed") else 0),
+            "SEE(ready_ones(0));",
+            "SEE(write(channel[1], \"abcd\", 1));",
+            "SEE(eventfd_write(counter, 1));",
+            "SEE(take(channel[0], 1));")))]
+
+    def do_timerfd(self, depth):
+        return [Node(self.r.choice((
+            "SEE(set_timer(%d));" % self.r.randrange(3),
+            "SEE(set_timer(1));",
+            "SEE(take(timer, 8));",
+            "SEE(ready(timer, 0));")))]
+
+    def do_ends(self, depth):
+        return [Node(self.r.choice((
+            "SEE(pthread_setspecific(ending[%d], %s));" % (self.r.randrange(2), self.r.choice(("memory", "memory", "0"))),
+            "SEE(pthread_getspecific(ending[0]) != 0);",
+            "SEE(__atomic_load_n(&ended, SEQ_CST));")))]
 
     def do_file(self, depth):
         return [Node(self.r.choice((

@@ -55,6 +55,7 @@ PROGRAMS = {
     "bbuf": ("bench/search/bbuf.c", [], ["2", "2", "2", "2"], ["--strategy", "optimal"], 3),
     "bbuf-dpor": ("bench/search/bbuf.c", [], ["2", "2", "2", "2"], ["--strategy", "dpor"], 2),
     "lastzero": ("bench/search/lastzero.c", [], ["10"], ["--strategy", "optimal"], 4),
+    "samples": ("bench/search/bbuf.c", [], ["2", "2", "2", "2"], ["--strategy", "random", "--max-executions", "40000"], 3),
     "bugs": (BUGS, ["-DDIES=0"], [], ["--strategy", "optimal", "--all"], 3),
     "bugs-dies": (BUGS, ["-DDIES=1"], [], ["--strategy", "optimal", "--all"], 2),
 }

@@ -21,6 +21,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, HERE)
 import compare  # noqa: E402
+import races  # noqa: E402
 import run  # noqa: E402
 
 ORDER = "src/model/order.c"
@@ -32,8 +33,11 @@ STATEFUL = "src/explore/stateful.c"
 TEMPLATE = "src/runtime/core/template.c"
 WALK = "src/explore/walk.c"
 FDS = "src/runtime/kernel/fds.c"
+PROPERTY = "src/explore/property.c"
 FAMILY = "src/runtime/core/family.c"
+SLICE = "src/static/llvm/slice.c"
 LIBRARY = "lib/heddle/libheddle_rt.so.1"
+MODULE = "lib/heddle/heddle_llvm.so"
 
 
 class Mutation:
@@ -48,6 +52,28 @@ class Mutation:
 
 
 MUTATIONS = [
+    # Searches for data races only (--property races), with programs of races.py.
+    Mutation("nothing is done above what was left out", "", "    if (may_meet(l, i, w->free_from)) add_enabled(w, i);", "",
+             file=PROPERTY, tests=("cli", "property", "above")),
+    Mutation("a thread goes on as before whatever it reads", "",
+             "  if ((r->flags & HD_PROPERTY_DECIDES) && upto > r->deviates) r->deviates = upto;\n", "", file=PROPERTY,
+             programs=400, only="property"),
+    Mutation("a lock that was let go still protects", "", "& ~x->shared & ~a->released", "& ~x->shared", file=PROPERTY,
+             tests=("cli", "property", "released")),
+    Mutation("two accesses race only after a state", "", "x->at > y->at ? x->at : y->at", "x->at < y->at ? x->at : y->at",
+             file=PROPERTY, programs=400, only="property"),
+    Mutation("a joined thread has written what it wrote", "", "  if (before(l, r->thread, r->at, x->at)) return 0;",
+             "  if (kept_apart(l, x, r)) return 0;", file=PROPERTY, tests=("cli", "slices", "reached[a write before a join]")),
+    Mutation("what is written at another address is what it was", "",
+             "  if (LLVMIsAStoreInst(x->v)) add_objects(s, hd__races_pointer(p, LLVMGetOperand(x->v, 1)));\n", "", file=SLICE,
+             tests=("cli", "slices", "reached[through own memory]")),
+    Mutation("a value does not depend on the way to it", "", "      add_value(s, s->e->p->in[i].id);", "      (void)s;", file=SLICE,
+             tests=("cli", "slices", "reached[where two ways meet]")),
+    Mutation("what a branch calls is executed as it was", "",
+             "    for (uint32_t c = p->first_in[f]; c < p->first_in[f + 1]; c++) add(s, c);\n", "", file=SLICE,
+             tests=("cli", "slices", "reached[a call]")),
+    Mutation("locks are held as they were", "", ["if (how & (LOCK | TRIES |", 'return strstr(name, "lock") || '],
+             ["if (how & (TRIES |", "return "], file=SLICE, tests=("cli", "slices", "reached[a lock let go]")),
     # Executions that continue from the middle of others.
     Mutation("a template is left one step late", "lock,atomic", "u->depth > from &&", "u->depth >= from &&", file=WALK, few=True,
              tests=("cli", "templates", "strategies[optimal]")),
@@ -175,7 +201,7 @@ MUTATIONS = [
 
 
 def build_runtime(build, folder, mutation):
-    """A copy of heddle in folder whose runtime has the mutation."""
+    """A copy of heddle in folder whose runtime, or module for facts, has the mutation."""
     with open(os.path.join(ROOT, mutation.file)) as f:
         text = f.read()
     for old, new in zip(mutation.old, mutation.new):
@@ -188,7 +214,8 @@ def build_runtime(build, folder, mutation):
         f.write(text)
     shutil.copy(os.path.join(build, "heddle"), folder)
     shutil.copytree(os.path.join(build, "lib"), os.path.join(folder, "lib"), symlinks=True)
-    commands = subprocess.run(["ninja", "-C", build, "-t", "commands", LIBRARY], capture_output=True, text=True,
+    library = MODULE if mutation.file.startswith("src/static/llvm/") else LIBRARY
+    commands = subprocess.run(["ninja", "-C", build, "-t", "commands", library], capture_output=True, text=True,
                               check=True).stdout.splitlines()
     original = os.path.join(ROOT, mutation.file)
     compile_it = next(c for c in commands if original in c and " -c " in c)
@@ -196,7 +223,7 @@ def build_runtime(build, folder, mutation):
     made = re.search(r"-o (\S+\.o)\b", compile_it).group(1)
     here = source[:-2] + ".o"
     for command, swaps in ((compile_it, ((made, here), (original, source))),
-                           (link, ((made, here), ("-o " + LIBRARY, "-o " + os.path.join(folder, LIBRARY))))):
+                           (link, ((made, here), ("-o " + library, "-o " + os.path.join(folder, library))))):
         words = [w for w in shlex.split(command) if w not in (":", "&&")]
         text = shlex.join(words)
         for old, new in swaps:
@@ -227,6 +254,11 @@ def caught(args, mutation):
             args.heddle = original
             return failing(folder, mutation.tests)
         args.keep = os.path.join(folder, "differences")
+        if mutation.only == "property":
+            args.first, args.programs, args.time = 0, mutation.programs, 0
+            sums = races.run(args, stop=True)
+            args.heddle = original
+            return "program %d: %s" % sums["differ"][0][:2] if sums["differ"] else None
         args.allowed = run.choose_features(mutation.features)
         args.first, args.programs = 0, mutation.programs
         compare.only = mutation.only

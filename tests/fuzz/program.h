@@ -20,11 +20,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -226,6 +229,64 @@ static inline uint64_t take(int fd, size_t n) {
 static inline int ready(int fd, int timeout) {
   struct pollfd p = {fd, POLLIN, 0};
   return poll(&p, 1, timeout);
+}
+
+/* ---- descriptors that may be full, that are waited for together, timers, ends of threads ---- */
+
+int narrow[2] = {-1, -1}, pair[2] = {-1, -1}, top = -1, poller = -1, timer = -1;
+char page[4096];
+pthread_key_t ending[2];
+uint32_t ended;
+
+static inline void prepare_full(void) {
+  int small = 1;
+  if (pipe2(narrow, O_NONBLOCK) || fcntl(narrow[1], F_SETPIPE_SZ, 4096) != 4096) abort();
+  if ((top = eventfd(0, EFD_NONBLOCK | EFD_SEMAPHORE)) < 0 || eventfd_write(top, UINT64_MAX - 2)) abort();
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0, pair)) abort();
+  if (setsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &small, sizeof small)) abort();
+}
+
+static inline uint64_t take_page(int fd) {
+  char own[4096];
+  return (uint64_t)read(fd, own, sizeof own);
+}
+
+static inline int writable(int fd) {
+  struct pollfd p = {fd, POLLOUT, 0};
+  return poll(&p, 1, 0);
+}
+
+static inline void prepare_epoll(void) {
+  struct epoll_event e = {.events = EPOLLIN, .data.u32 = 1};
+  if ((poller = epoll_create1(0)) < 0 || epoll_ctl(poller, EPOLL_CTL_ADD, channel[0], &e)) abort();
+  e.data.u32 = 2;
+  if (epoll_ctl(poller, EPOLL_CTL_ADD, counter, &e)) abort();
+}
+
+static inline uint64_t ready_ones(int timeout) {
+  struct epoll_event e[2];
+  uint64_t all = 0;
+  int n = epoll_wait(poller, e, 2, timeout);
+  for (int i = 0; i < n; i++) all = all * 4 + e[i].data.u32;
+  return all;
+}
+
+static inline void prepare_timerfd(void) {
+  if ((timer = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK)) < 0) abort();
+}
+
+static inline int set_timer(int ns) {
+  struct itimerspec at = {.it_value.tv_nsec = ns};
+  return timerfd_settime(timer, 0, &at, NULL);
+}
+
+static inline void at_end(void *value) {
+  (void)value;
+  __atomic_fetch_add(&ended, 1, __ATOMIC_SEQ_CST);
+}
+
+static inline void prepare_ends(void) {
+  if (pthread_key_create(&ending[0], at_end) || pthread_key_create(&ending[1], at_end)) abort();
 }
 
 static inline struct timespec *in(int seconds) {

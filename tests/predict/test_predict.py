@@ -234,6 +234,8 @@ def test_contradictions(s):
                        ("b", r"Note: event 4 \(T2 read .* reads a value that no event wrote")):
         text = s.run([s.heddle, "predict", name + ".trace"]).stdout
         s.check(re.search(note, text), text)
+    text = s.run([s.heddle, "predict", s.write("d.std", "T0|fork(T1)|1\nT1|w(x)|2\nT0|join(T1)|3\nT1|w(x)|4\n")]).stdout
+    s.check("Note: event 4 (T1 write `x`) comes after another thread has waited" in text, text)
     text = s.run([s.heddle, "predict", s.write("c.std", "T0|fork(T1)|1\nT0|rel(l)|2\nT1|w(x)|3\nT0|w(x)|4\n")]).stdout
     s.check("Note: event 2 (T0 unlock `l`) releases" in text and "data race: " in text, text)
 
@@ -251,6 +253,49 @@ def test_no_time(s):
     for name in ("huang", "atomicity"):
         row = rows[name]
         s.check(int(row["unknown"]) + int(row["solved"]) + int(row["filtered"]) >= int(row["candidates"]) > 0, out)
+
+
+STUCK = """#include "smt/smt.h"
+#include <unistd.h>
+static void *new(enum hd_smt_theory theory) { return (void *)(1l + (theory & 0)); }
+static void nothing(void *s) { (void)s; }
+static hd_term term(void *s) { return (void)s, 1; }
+static hd_term less(void *s, hd_term a, hd_term b, int distance) { return (void)s, a + b + distance ? 1 : 1; }
+static hd_term many(void *s, const hd_term *t, size_t n) { return (void)s, (void)t, n ? 1 : 1; }
+static hd_term not_(void *s, hd_term t) { return (void)s, t; }
+static hd_term at_most(void *s, const hd_term *t, size_t n, unsigned k) { return many(s, t, n + k); }
+static void require(void *s, hd_term t) { (void)s, (void)t; }
+static enum hd_smt_answer check(void *s, double seconds) {
+  for (;; sleep(1000)) (void)s, (void)seconds;
+}
+const struct hd_smt_engine hd_smt_engine_3 = {.name = "stuck", .new = new, .free = nothing, .integer = term, .boolean = term,
+  .less = less, .all = many, .any = many, .not_ = not_, .at_most = at_most, .require = require, .push = nothing, .pop = nothing,
+  .check = check, .interrupt = nothing};
+"""
+
+
+def test_stuck_solver(s):
+    """A solver that never answers is given up; what needs no solver is there, and the rest is counted."""
+    source = os.path.join(os.path.dirname(os.path.dirname(HERE)), "src")
+    s.run(["gcc", "-shared", "-fPIC", "-D_GNU_SOURCE", "-I", source, s.write("stuck.c", STUCK), "-o", s.path("heddle_z3.so")])
+    events = traces.generate(1, length=40, threads=4, values=(0, 5000, 5000, 6000))
+    path = s.write("t.trace", traces.text(events))
+    result = s.run([os.path.join(s.build, "tests", "predict_trace"), "-m", s.dir, "-s", "-e", "smt", "-q", "0.1",
+                    "sync,huang,atomicity", path])
+    s.check("the solver did not answer within" in result.stderr and result.stderr.count("\n") == 1, result.stderr)
+    rows = {line.split()[0]: dict(w.split("=") for w in line.split()[1:]) for line in result.stdout.splitlines()[1:]}
+    s.check(int(rows["sync"]["predicted"]) > 0 and int(rows["huang"]["unknown"]) > 0, result.stdout)
+
+
+def test_cut(s):
+    """Accesses too far apart for one window are counted, by the solver's detectors of races and by atomicity."""
+    far = "".join("T2|acq(m)|90\nT2|rel(m)|91\n" for _ in range(400))
+    path = s.write("far.std", "T0|fork(T1)|1\nT0|fork(T2)|2\nT0|r(x)|3\nT0|w(x)|4\n" + far + "T1|w(x)|5\n")
+    text = s.run([s.heddle, "predict", "--detectors", "huang,atomicity", "--window", "100", path], want=0).stdout
+    s.check("huang: 2 candidates undecided (solver 0, limits 0, windows 2)" in text, text)
+    s.check("atomicity: 1 candidate undecided (solver 0, limits 0, windows 1)" in text, text)
+    text = s.run([s.heddle, "predict", "--detectors", "huang,atomicity", path], want=0).stdout
+    s.check("undecided" not in text, text)
 
 
 def test_no_solver(s):

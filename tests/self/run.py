@@ -20,6 +20,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 OPTIMAL = "-DSTRATEGY=hd_strategy_optimal"
 KILLED = "-DDEATHS=1"
+RESTARTED = [OPTIMAL, "-DRESTARTS=2", "-DOWN=1", "-DMEET"]
 
 # name, flags of share.c, preemptions
 CORRECT = [
@@ -27,7 +28,9 @@ CORRECT = [
     ("three workers", ["-DWORKERS=3"], 1),
     ("a worker is killed", [KILLED], 1),
     ("a small tree, a worker is killed", [KILLED, "-DSTEPS=1"], 2),
-    ("the search restarts", ["-DRESTARTS"], 2),
+    ("the search restarts", ["-DRESTARTS=0"], 2),
+    ("the search restarts while a worker follows what another one gave", ["-DRESTARTS=2", "-DMEET"], 1),
+    ("the same with wakeup trees", RESTARTED, 1),
     ("wakeup trees", [OPTIMAL], 2),
     ("wakeup trees, a worker is killed", [OPTIMAL, KILLED], 1),
 ]
@@ -38,14 +41,16 @@ MUTATIONS = [
      "__atomic_compare_exchange_n(&sh->lock, &free, s->worker + 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)",
      "!__atomic_load_n(&sh->lock, __ATOMIC_ACQUIRE) && (__atomic_store_n(&sh->lock, s->worker + 1, __ATOMIC_RELAXED), 1)", []),
     ("the lock orders nothing", "share.c", "&s->shared->lock, 0, __ATOMIC_RELEASE", "&s->shared->lock, 0, __ATOMIC_RELAXED", []),
-    ("nobody finishes what a killed worker has committed", "share.c", "if (sh->redo[dead].n) make(&sh->redo[dead]);", "", [KILLED]),
+    ("nobody finishes what a killed worker has committed", "share.c", "if (sh->redo[dead].n) make(&sh->redo[dead], 0);", "", [KILLED]),
     ("a commit that was made stays", "share.c", "  r->n = 0;\n", "", [KILLED]),
     ("the branch of the worker that gives is not counted", "walk_share.c", ".live = 1,", ".live = 0,", []),
     ("a branch that is taken stays listed", "walk_share.c", "  HD_REDO(s, j->list, b->next);\n", "", []),
     ("a unit that ends is not counted", "walk_share.c", "  HD_REDO(s, j->live, j->live - 1);\n", "", []),
     ("a junction is closed while a unit is under way", "walk_share.c", "j->live == 1 && (!j->list || j->foreign)", "(!j->list || j->foreign)", []),
     ("a worker goes on without having heard of the restart", "walk.c",
-     "  if (s->status->epoch != s->shared->epoch) return HD_BEGIN_LATER;\n", "", ["-DRESTARTS"]),
+     "  if (s->status->epoch != s->shared->epoch) return HD_BEGIN_LATER;\n", "", ["-DRESTARTS=0", "-DSTEPS=1", "-DMEET"]),
+    ("a worker follows branches in the memory of another one", "walk_share.c", "  if (from == u) return;\n", "  return;\n", RESTARTED),
+    ("what is below a branch stays in the memory of another worker", "walk_share.c", "      move(s, u, link);\n", "", RESTARTED),
 ]
 
 

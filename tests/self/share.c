@@ -2,17 +2,22 @@
  * to check. Workers are threads instead of processes; the search area is memory they share.
  *
  * The tree: two simulated threads of STEPS steps each, walked by STRATEGY. Whatever the schedule of the workers, every leaf must
- * be committed exactly once. With -DDEATHS one worker may be killed at any of the points between which a commit can be cut
- * (HD_SHARE_POINT); what the supervisor does then is done here: it marks the worker, releases its lock, and the worker starts
- * again as a new process would. With -DRESTARTS the last worker restarts the search once, as one does that learns of more visible
- * operations (runtime/core/worker.c): then the leaves of the last search count. */
+ * be committed exactly once, and no execution diverges. With -DOWN=n each thread begins with n steps that conflict with none; the
+ * strategy must be optimal then, and a leaf is a class.
+ *
+ * With -DDEATHS one worker may be killed at any of the points between which a commit can be cut (HD_SHARE_POINT); what the
+ * supervisor does then is done here: it marks the worker, releases its lock, and the worker starts again as a new process would.
+ * With -DRESTARTS=n worker 0 restarts the search once, after n executions, as one does that learns of more visible operations
+ * (runtime/core/worker.c): then the leaves of the last search count. With -DMEET worker 0 waits twice: after its first execution
+ * until worker 1 is idle, and before the restart until that has work. So schedules in which one follows what the other has
+ * given, while that restarts the search, have few preemptions. */
 #include <assert.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <sys/mman.h>
 
-#include "explore/explore_int.h"
+#include "explore/walk.h"
 #include "heddle.h"
 
 #ifndef WORKERS
@@ -23,6 +28,9 @@
 #endif
 #ifndef STEPS
 #define STEPS 2
+#endif
+#ifndef OWN
+#define OWN 0
 #endif
 
 static struct hd_shared shared;
@@ -64,6 +72,29 @@ static void wait_for_change(unsigned since) {
   pthread_mutex_unlock(&lock);
 }
 
+enum doing { STARTS, IDLE, BUSY, GONE };
+#ifdef MEET
+static enum doing doing[WORKERS];
+
+static void note(struct worker *w, enum doing what) {
+  pthread_mutex_lock(&lock);
+  version += doing[w - worker] != what;
+  doing[w - worker] = what;
+  pthread_cond_broadcast(&changed);
+  pthread_mutex_unlock(&lock);
+}
+
+static void meet(const struct worker *w, enum doing what) {
+  pthread_mutex_lock(&lock);
+  while (w == worker && doing[1] < what && !(doing[1] == IDLE && hd_crew_others(&shared.hungry, 0)))
+    pthread_cond_wait(&changed, &lock);
+  pthread_mutex_unlock(&lock);
+}
+#else
+static void note(struct worker *w, enum doing what) { (void)w, (void)what; }
+static void meet(const struct worker *w, enum doing what) { (void)w, (void)what; }
+#endif
+
 #ifdef DEATHS
 static unsigned deaths = DEATHS; /* of worker 0 */
 #endif
@@ -81,9 +112,9 @@ void hd_test_share_point(void) {
 static void sync_with_others(struct worker *w) {
   struct hd_search *s = &w->search;
 #ifdef RESTARTS
-  static int restarted;
-  if (w == &worker[WORKERS - 1] && !restarted && s->execution) {
-    restarted = 1;
+  static int executions;
+  if (w == worker && s->execution && executions++ == RESTARTS) {
+    meet(w, BUSY);
     hd_search_lock(s);
     STRATEGY.forget(s);
     hd_bound_restart(s);
@@ -138,9 +169,9 @@ static void clean_up(struct worker *w) {
   __atomic_compare_exchange_n(&shared.lock, &held, 0, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 
-/* One execution of the simulated program. Returns which leaf it came to; -1: given up, since the search was restarted. */
+/* One execution of the simulated program. Returns which leaf it came to; -1: it was given up as redundant. */
 static int execute(struct hd_search *s, struct hd_point *p, struct hd_set *enabled) {
-  unsigned left[2] = {STEPS, STEPS};
+  unsigned left[2] = {OWN + STEPS, OWN + STEPS};
   static struct hd_op op[2];
   int leaf = 0;
   while (left[0] || left[1]) {
@@ -148,13 +179,24 @@ static int execute(struct hd_search *s, struct hd_point *p, struct hd_set *enabl
     const struct hd_op *pending[2] = {&op[0], &op[1]};
     *p = (struct hd_point){.enabled = enabled, .nenabled = (left[0] > 0) + (left[1] > 0), .words = 1, .op = pending};
     int t = STRATEGY.pick(s, p);
+    assert(t != HD_PICK_DIVERGED);
     if (t < 0) return -1;
-    struct hd_op did = {.kind = HD_OP_ARMW, .thread = (uint16_t)t, .object = 64, .size = 4};
-    left[t]--;
-    leaf = leaf * 2 + t;
+    int own = left[t]-- > STEPS;
+    struct hd_op did = {.kind = HD_OP_ARMW, .thread = (uint16_t)t, .object = own ? 128 + 64 * t : 64, .size = 4};
+    if (!own) leaf = leaf * 2 + t;
     STRATEGY.event(s, &did, 0, 0, 1);
   }
   return leaf;
+}
+
+/* The execution that has begun belongs to the tree of the search that the worker knows of. */
+static void check_tree(struct worker *w) {
+  static uint64_t tree[2]; /* of each search; 0: not laid out */
+  uint64_t epoch = w->status.epoch, mine = ((struct walk *)w->search.own)->unit->epoch;
+  pthread_mutex_lock(&lock);
+  if (!tree[epoch]) tree[epoch] = mine;
+  assert(tree[epoch] == mine && tree[!epoch] != mine);
+  pthread_mutex_unlock(&lock);
 }
 
 static uint64_t shared_epoch(void) { return __atomic_load_n(&shared.epoch, __ATOMIC_ACQUIRE); }
@@ -168,21 +210,22 @@ static void *work(void *arg) {
   for (int more = 1; more;) {
     struct hd_point p;
     struct hd_set enabled;
+    if (s->execution) meet(w, IDLE);
     unsigned version_before = now();
     sync_with_others(w);
     s->execution = __atomic_add_fetch(&shared.next_execution, 1, __ATOMIC_RELAXED);
     s->ntally = 0;
     int begun = STRATEGY.begin(s);
+    note(w, begun == HD_BEGIN_LATER ? IDLE : BUSY);
     if (begun == HD_BEGIN_LATER) {
       wait_for_change(version_before);
       continue;
     }
     if (!begun && shared_epoch() != s->status->epoch) continue;
     if (!begun) break;
+    check_tree(w);
     int leaf = execute(s, &p, &enabled);
-    if (leaf < 0) {
-      assert(shared_epoch() != s->status->epoch);
-    } else {
+    if (leaf >= 0) {
       uint64_t *times = &visited[s->status->epoch][leaf];
       s->tally[0].at = times;
       s->tally[0].value = *times + 1;
@@ -191,6 +234,7 @@ static void *work(void *arg) {
     more = STRATEGY.end(s, &p, leaf < 0 ? HD_HOW_BLOCKED : HD_HOW_EXIT) || shared_epoch() != s->status->epoch;
     change();
   }
+  note(w, GONE);
   change();
   return NULL;
 }

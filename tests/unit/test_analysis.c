@@ -68,6 +68,22 @@ static void what_comes_after_does_not_matter(void **state) {
   free(mark);
 }
 
+/* The stale write, what it was computed from, and the write that it overwrites are near; what came before them is not. */
+static void why_it_failed(void **state) {
+  (void)state;
+  struct hd_event e[9];
+  lost_update(e);
+  e[8] = ev(0, rd, X, 4);
+  const uint32_t line[] = {1, 2, 2, 3, 4, 5, 6, 7, 8};
+  const struct hd_failing failing = {.thread = 0, .from = 8, .at = 9};
+  uint8_t *distance = hd_analysis_why(e, COUNT(e), line, &failing, 1);
+  const uint8_t want[] = {2, HD_WHY_NONE, HD_WHY_NONE, 1, HD_WHY_NONE, HD_WHY_NONE, 1, 1, 0};
+  for (size_t i = 0; i < COUNT(e); i++)
+    if (i != 4) assert_int_equal(distance[i], want[i]); /* T2's read is as near as its write or farther */
+  assert_true(distance[4] >= 1);
+  free(distance);
+}
+
 static void pairs_of_memory(void **state) {
   (void)state;
   struct hd_event e[8];
@@ -215,6 +231,7 @@ int main(void) {
       cmocka_unit_test(what_is_shared),
       cmocka_unit_test(bytes_side_by_side_are_not_shared),
       cmocka_unit_test(what_comes_after_does_not_matter),
+      cmocka_unit_test(why_it_failed),
       cmocka_unit_test(pairs_of_memory),
       cmocka_unit_test(pairs_with_who_waits),
       cmocka_unit_test(locks_held),

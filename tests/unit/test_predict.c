@@ -51,7 +51,7 @@ static const char *libdir(void) {
 static bool has_solver(void) {
   struct hd_smt *s = NULL;
   struct hd_err err;
-  bool has = hd_smt_new(libdir(), &s, &err) == HD_OK;
+  bool has = hd_smt_new(libdir(), HD_SMT_DIFFERENCES, &s, &err) == HD_OK;
   hd_smt_free(s);
   return has;
 }
@@ -360,7 +360,7 @@ static void the_solver(void **state) {
   struct hd_smt *s;
   struct hd_err err;
   if (!has_solver()) skip();
-  assert_int_equal(hd_smt_new(libdir(), &s, &err), HD_OK);
+  assert_int_equal(hd_smt_new(libdir(), HD_SMT_DIFFERENCES, &s, &err), HD_OK);
   hd_term a = hd_smt_integer(s), b = hd_smt_integer(s), p[3];
   hd_smt_require(s, hd_smt_less(s, a, b, 3));
   assert_int_equal(hd_smt_check(s, 10), HD_SMT_SAT);

@@ -144,7 +144,7 @@ static void shows(const struct hd_finding_rec *r, const char *want) {
   struct hd_finding *f = hd_finding_new(r, sym);
   struct hd_str text;
   hd_str_init(&text);
-  hd_text_finding(&text, f, false);
+  hd_text_finding(&text, f, HD_STYLE_PLAIN);
   if (!strstr(text.s, want)) fail_msg("\"%s\" not in:\n%s", want, text.s);
   hd_str_fini(&text);
   hd_finding_free(f);
@@ -449,7 +449,7 @@ static void long_names_are_told_short(void **state) {
        "std::list<..>::begin"},
       {"a::b<std::map<int, int>, std::map<int, int>, int>::operator<", "a::b<..>::operator<"},
       {"operator<< <std::char_traits<char>, std::char_traits<char>, std::allocator<char> >",
-       "operator<< <..>"},
+       "operator<< <std::char_traits<char>>"},
       {"a_function_of_c_with_a_name_that_is_longer_than_most",
        "a_function_of_c_with_a_name_that_is_longer_than_most"},
   };

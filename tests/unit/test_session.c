@@ -294,6 +294,7 @@ static void settings_are_told_apart(void **state) {
   CHANGED(restart, HD_RESTART_FORK, HD_SETTING_RESTART);
   CHANGED(spurious, 1, HD_SETTING_SPURIOUS);
   CHANGED(timeouts_any, 1, HD_SETTING_TIMEOUTS);
+  CHANGED(closed, 1, HD_SETTING_CLOSED);
   CHANGED(classes, 1, HD_SETTING_CLASSES);
   CHANGED(leaks, 1, HD_SETTING_LEAKS);
   CHANGED(thread_leaks, 1, HD_SETTING_THREAD_LEAKS);

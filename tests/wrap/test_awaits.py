@@ -498,3 +498,29 @@ def test_awaits(s, name):
             if strategy == "optimal":
                 s.same((r["executions"], r["blocked"]), (count, 0), "executions of optimal, and given up, " + where)
             s.same(sorted({f["kind"] for f in r["findings"]}), ["livelock"] if livelock else [], "findings, " + where)
+
+
+# Loops that take a lock of the program's own in each round and look at what it protects, which is never contended. The compilers
+# lay them out differently: in one loop, in two, with the expected value in memory or in a register.
+TAKES = """
+static int data, counter; static atomic_int l, flag; static void check(void) {}
+#define LOCK for (int is = 0; !atomic_compare_exchange_strong(&l, &is, 1); is = 0) sched_yield()
+"""
+POLLS = {
+    "flag": "T(poll) { for (;;) { LOCK; int f = flag; if (f) counter++; l = 0; if (f) break; } return p; }"
+            "T(set) { LOCK; flag = 1; l = 0; return p; } RUN(poll, set)",
+    "data": "T(poll) { for (int done = 0; !done;) { LOCK; done = data; l = 0; } return p; }"
+            "T(set) { LOCK; data = 1; l = 0; return p; } RUN(poll, set)",
+    "exchange": "T(poll) { for (int f = 0; !f;) { while (atomic_exchange(&l, 1)) sched_yield(); f = flag; l = 0; } return p; }"
+                "T(set) { while (atomic_exchange(&l, 1)) sched_yield(); flag = 1; l = 0; return p; } RUN(poll, set)",
+}
+
+
+@each(*sorted(POLLS))
+def test_polls_under_own_lock(s, name):
+    """None runs into --max-length, however it is compiled."""
+    s.write("prog.c", HEADER + TAKES + POLLS[name])
+    for compiler, level in (("gcc", "-O1"), ("clang", "-O1"), ("gcc", "-O3"), ("clang", "-O2")):
+        s.cc("prog.c", "prog", level, compiler=compiler)
+        r = s.search("check", "./prog", "--strategy", "optimal", "--all")
+        s.same((r["findings"], [x["reason"] for x in r["inexact"]]), ([], ["loop-bound"]), "findings and reasons, %s %s" % (compiler, level))

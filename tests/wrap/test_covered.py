@@ -21,7 +21,7 @@ ELSEWHERE.update(dict.fromkeys(("longjmp", "_longjmp", "siglongjmp"), "tests/cli
 BOTH_WAYS = re.compile(r"(WTF)?Annotate|RunningOnValgrind|ValgrindSlowdown|ThreadSanitizerQuery")  # test_annotate.py
 # What takes a terminal, a database or message queues, which a system may lack.
 ABSENT = """ttyname ptsname getlogin getgroups getservbyname getservbyport getprotobyname getprotobynumber mq_receive
-getlogin_r ttyname_r mq_timedreceive mq_getattr mq_notify""".split()
+getlogin_r ttyname_r flistxattr mq_timedreceive mq_getattr mq_notify""".split()
 
 
 def functions(s):

@@ -16,7 +16,7 @@
 // argv: limit
 // expect: exact executions=3
 // argv: priority
-// expect: exact executions=2
+// expect: exact executions=3
 // argv: attribute
 // expect: exact executions=3
 // argv: ended

@@ -1,0 +1,152 @@
+"""heddle concolic: inputs as well as schedules (src/session/partition.c, src/runtime/symbolic, src/plugin/llvm_symbolic.cc)."""
+import shutil
+
+from scratch import each
+
+CLANG = shutil.which("clang-19")
+HEAD = """#include <assert.h>
+#include <ctype.h>
+#include <heddle.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+int __VERIFIER_nondet_int(void);
+void __VERIFIER_assume(int);
+static pthread_t t;
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static volatile int x;
+"""
+
+# Body of main (after what comes before it), classes (None: any number), findings: (kind, inputs).
+CASES = {
+    "range": ("", 'int n = (int)hd_input_range(-5, 1000000, "n"); if (n == 77) hd_failure("77");', 2, [("assertion", {"n": "77"})]),
+    "nothing": ("", 'int n = (int)hd_input_range(0, 5, "n"); if (n == 6) hd_failure("6");', 1, []),
+    "bytes": ("", 'char b[3]; hd_input(b, sizeof b, "b"); if (b[0] == 120 && b[2] - 1 == b[0]) hd_failure("b");', None, [("assertion", {"b": None})]),
+    "nondet": ("", "int a = __VERIFIER_nondet_int(), b = __VERIFIER_nondet_int();"
+                   "__VERIFIER_assume(a > 1000 && b > 1000 && a < 4000 && b < 4000); if (a * b == 1018081) hd_failure(\"square\");",
+               None, [("assertion", None)]),
+    "divide": ("", 'int n; hd_input(&n, sizeof n, "n"); x = 100 / (n - 3);', None, [("crash", {"n": "3"})]),
+    "index": ("", 'unsigned i = (unsigned)hd_input_range(0, 10, "i"); volatile int *p = calloc(10, sizeof *p); x = p[i]; free((void *)p);',
+              None, [("heap-overflow", {"i": "10"})]),
+    "size": ("", 'long n = hd_input_range(1, 4, "n"); volatile char *p = malloc((size_t)n); p[2] = 1; free((void *)p);', None,
+             [("heap-overflow", None)]),
+    "switch": ("", 'int n; hd_input(&n, 4, "n"); switch (n) { case 5: case 6: x = 1; break; case -9: hd_failure("nine"); }',
+               4, [("assertion", {"n": "-9 or 4294967287"})]),
+    "copy": ("struct two { int a; short b[2]; };", 'struct two p, q; hd_input(&p, sizeof p, "p"); q = p; struct two *h = malloc(sizeof q);'
+             'memcpy(h, &q, sizeof q); if (h->b[1] == 300 && h->a > INT_MAX - 2) hd_failure("copy"); free(h);',
+             None, [("assertion", None)]),
+    "float": ("", 'int n = (int)hd_input_range(0, 3, "n"); double d = n * 0.5; if (d > 1.2) hd_failure("half");', None,
+              [("assertion", {"n": "3"})]),
+    "call": ("static __attribute__((noinline)) long f(int a, long b, char c) { return a + b * c; }"
+             "static long (*volatile g)(int, long, char) = f;",
+             'char c; hd_input(&c, 1, "c"); if (g(1, c, c) == 26) hd_failure("26");', None, [("assertion", None)]),
+    "string": ("", 'char s[4] = ""; hd_input(s, 2, "s"); if (strcmp(s, "") == 0 || s[1]) return 0; exit(0);', None, []),
+    "thread": ("static void *w(void *p) { int k; hd_input(&k, sizeof k, \"k\"); pthread_mutex_lock(&m); x = k;"
+               " pthread_mutex_unlock(&m); return (void *)(long)k; }",
+               'void *r; pthread_create(&t, 0, w, 0); pthread_mutex_lock(&m); int v = x; pthread_mutex_unlock(&m);'
+               ' pthread_join(t, &r); if (v == 12 && (long)r == 12) hd_failure("12");', None, [("assertion", {"k": "12"})]),
+    "cas": ("static _Atomic int a; static void *w(void *p) { int e = 5; if (atomic_compare_exchange_strong(&a, &e, 6)) x = 1; return p; }",
+            'int n; hd_input(&n, sizeof n, "n"); pthread_create(&t, 0, w, 0); atomic_fetch_add(&a, n); pthread_join(t, 0);'
+            ' if (x) hd_failure("won");', None, [("assertion", {"n": "5"})]),
+    "abort": ("", 'int n; hd_input(&n, sizeof n, "n"); if (n == 9) abort();', 2, [("abort", {"n": "9"})]),
+    "strlen": ("", 'char s[9] = ""; hd_input(s, 8, "s"); if (strlen(s) == 5) hd_failure("five");', 9, [("assertion", None)]),
+    "strcmp": ("", 'char s[9] = ""; hd_input(s, 8, "s"); if (strcmp(s, "heddle") == 0) hd_failure("name");', 8, [("assertion", None)]),
+    "compare": ("", 'char s[8]; hd_input(s, 8, "s"); if (memcmp(s, "\\177ELF", 4) == 0 && strncmp(s + 4, "ab", 2) > 0) hd_failure("elf");',
+                None, [("assertion", None)]),
+    "strchr": ("", 'char s[5] = ""; hd_input(s, 4, "s"); char *p = strchr(s, 61); if (p && p[1] == 55) hd_failure("=7");', None,
+               [("assertion", None)]),
+    "strcpy": ("", 'char s[5] = "", d[12] = "x"; hd_input(s, 4, "s"); strcat(d, s); if (d[3] == 66 && !d[4]) hd_failure("B");', None,
+               [("assertion", None)]),
+    "number": ("", 'char s[6] = ""; hd_input(s, 3, "s"); if (atoi(s) == -12) hd_failure("12");', None,
+               [("assertion", {"s": '"-12"'})]),
+    "hex": ("", 'char s[4] = "", *e; hd_input(s, 3, "s"); if (strtol(s, &e, 0) == 11 && !*e && e > s + 2) hd_failure("0xb or 013");', None,
+            [("assertion", None)]),
+    "ctype": ("", 'unsigned char s[3]; hd_input(s, 3, "s"); int n = 0; for (int i = 0; i < 3; i++) n += isalpha(s[i]) ? 1 : isdigit(s[i]) ? 10 : 100;'
+              ' if (n == 21 && toupper(s[0]) == 81 && s[0] != 81) hd_failure("q");', None, [("assertion", None)]),
+    "table": ("static const int table[16] = {5, 3, 9, 12, 7, 1, 0, 2, 8, 4, 44, 6, 10, 13, 15, 14};",
+              'unsigned i = (unsigned)hd_input_range(0, 15, "i"); if (table[i] == 44) hd_failure("ten");', 2, [("assertion", {"i": "10"})]),
+    "loop": ("", 'int n = (int)hd_input_range(0, 6, "n"), s = 0; for (int i = 0; i < n; i++) s += i; if (s == 10) hd_failure("ten");',
+             None, [("assertion", {"n": "5"})]),
+}
+
+
+@each(*[name + level for name in CASES for level in (("-O1",) if name not in ("call", "copy") else ("-O0", "-O2"))])
+def test_case(s, which):
+    name, level = which[:-3], which[-3:]
+    if not CLANG:
+        return
+    before, body, classes, want = CASES[name]
+    s.write("prog.c", HEAD + before + "\nint main(void) { " + body + " return 0; }\n")
+    s.run([s.heddle, "cc", "--symbolic", "-w", "-g", level, "prog.c", "-o", "prog"])
+    r = s.search("concolic", "./prog", "--all", "--no-explain")
+    s.check(r["complete"], "not complete: %s" % r["inexact"])
+    if classes:
+        s.same(r["input_classes"], classes, "classes")
+    s.same([f["kind"] for f in r["findings"]], [kind for kind, _ in want], "findings")
+    for f, (_, inputs) in zip(r["findings"], want):
+        s.check(f["replays"], "does not replay")
+        given = {i["name"]: i["value"] for i in f["inputs"]}
+        for key, value in (inputs or {}).items():
+            s.check(key in given and value in (None, given[key]), "inputs: %s, not %s" % (given, inputs))
+
+
+def test_replay(s):
+    """The finding has its inputs, in the text, the schedule and the replay; `check` alone does not find it."""
+    if not CLANG:
+        return
+    s.write("prog.c", HEAD + 'int main(void) { int n; hd_input(&n, sizeof n, "my n"); assert(n != 123456); }\n')
+    s.run([s.heddle, "cc", "--symbolic", "-g", "prog.c", "-o", "prog"])
+    s.same(s.search("check", "./prog", "--strategy", "optimal")["findings"], [], "findings of check")
+    p = s.run([s.heddle, "concolic", "--", "./prog"], want=1)
+    out = p.stdout + p.stderr
+    s.check("inputs: my n = 123456 (T0)" in out, out)
+    p = s.run([s.heddle, "replay", ".heddle/1"], want=1)
+    out = p.stdout + p.stderr
+    s.check("inputs: my n = 123456 (T0)" in out and "the same finding" in out, out)
+    s.check("input 0 0 0 0 0 40e20100 my n\n" in s.read(".heddle/1/schedule"), s.read(".heddle/1/schedule"))
+
+
+def test_arguments(s):
+    """Arguments are inputs; a finding replays with them, and the branches that were covered are counted."""
+    if not CLANG:
+        return
+    s.write("prog.c", HEAD + 'int main(int n, char **v) { if (n == 3 && v[1][0] == 0x6b && strcmp(v[2], "42")) return 0;'
+                             ' assert(n != 3 || v[1][0] != 0x6b || v[1][1] != 0x65); return 0; }\n')
+    s.run([s.heddle, "cc", "--symbolic", "-g", "prog.c", "-o", "prog"])
+    p = s.run([s.heddle, "concolic", "--symbolic-args", "2:4", "--", "./prog"], want=1)
+    s.check('argument 1 = "ke' in p.stdout and 'argument 2 = "42"' in p.stdout, p.stdout)
+    p = s.run([s.heddle, "replay", "--times", "3", ".heddle/1"], want=1)
+    s.check("3 of 3 identical" in p.stdout + p.stderr, p.stdout + p.stderr)
+    p = s.run([s.heddle, "concolic", "--symbolic-args", "1:4", "--", "./prog"])
+    s.check("complete: every schedule of every input" in p.stdout, p.stdout)
+    p = s.run([s.heddle, "concolic", "--symbolic-args", "4", "--", "./prog"], want=2)
+    s.check("such as 1:8" in p.stdout + p.stderr, p.stdout + p.stderr)
+
+
+def test_outcomes(s):
+    if not CLANG:
+        return
+    s.write("prog.c", HEAD + 'int main(void) { int n = (int)hd_input_range(0, 9, "n"); if (n > 3) x = 1; if (n * n == 50) x = 2; return 0; }\n')
+    s.run([s.heddle, "cc", "--symbolic", "-g", "prog.c", "-o", "prog"])
+    out = s.run([s.heddle, "concolic", "--", "./prog"]).stdout
+    s.check("branches that depend on inputs: 3 of 4 outcomes covered" in out, out)
+    s.check("one outcome of a condition not covered: no input leads there" in out, out)
+
+
+def test_wrong_use(s):
+    if not CLANG:
+        return
+    s.write("prog.c", HEAD + 'int main(void) { int n; hd_input(&n, sizeof n, "n"); return n == 5; }\n')
+    s.run([s.heddle, "cc", "-g", "prog.c", "-o", "prog"])
+    p = s.run([s.heddle, "concolic", "--", "./prog"], want=2)
+    out = p.stdout + p.stderr
+    s.check("was not built with heddle cc --symbolic" in out, out)
+    p = s.run([s.heddle, "concolic"], want=2)
+    out = p.stdout + p.stderr
+    s.check("no program given" in out, out)
+    p = s.run([s.heddle, "cc", "--symbolic", "--heddle-compiler=gcc", "prog.c"], want=2)
+    out = p.stdout + p.stderr
+    s.check("--symbolic needs clang-19, not gcc" in out, out)
