@@ -40,6 +40,10 @@ GLIB = ["glib/" + f for f in (
     "gvarianttypeinfo gwakeup").split()]
 GLIB += ["glib/libcharset/localcharset"]
 
+MEMCACHED = ("memcached hash jenkins_hash murmur3_hash slabs items assoc thread daemon stats_prefix util cache bipbuffer "
+             "base64 logger crawler itoa_ljust slab_automove authfile restart proto_text proto_bin storage extstore crc32c "
+             "slab_automove_extstore").split()
+
 PROGRAMS = [
     Program(
         "zstd", "libzstd", [],
@@ -112,4 +116,92 @@ PROGRAMS = [
         [check("glib_queue " + c, CLEAN) for c in "order timeout ref lock".split()]
         + [check("glib_queue " + c, UNFINISHED) for c in "pop push pool".split()]
         + [check("glib_queue " + c, BUG) for c in "length unlocked unref".split()]),
+    Program(
+        "tinyproxy", "tinyproxy", [],
+        ['CC=gcc "$SRC"/configure -q --disable-manpage_support',
+         'heddle-cc %s -w -DHAVE_CONFIG_H -DNDEBUG -DSYSCONFDIR=\'"."\' -DLOCALSTATEDIR=\'"."\' '
+         '-DTINYPROXY_STATFILE=\'""\' -Dmain=tinyproxy_main -I. -I"$SRC" -I"$SRC"/src -c "$SRC"/src/*.c' % FLAGS,
+         'heddle-cc %s "$DRIVERS"/tinyproxy_daemon.c *.o -o tinyproxy_daemon' % FLAGS],
+        [check("tinyproxy_daemon", BUG), check("tinyproxy_daemon", BUG, *BY_DESIGN)]),
+    Program(
+        "memcached", "memcached", [],
+        ['CC=gcc "$SRC"/configure -q --disable-docs --disable-coverage',
+         'heddle-cc %s -w -DHAVE_CONFIG_H -DNDEBUG -Dmain=memcached_main -I. -I"$SRC" -c %s'
+         % (FLAGS, " ".join('"$SRC"/%s.c' % f for f in MEMCACHED)),
+         'heddle-cc %s "$DRIVERS"/memcached_daemon.c *.o -o memcached_daemon -levent' % FLAGS],
+        [check("memcached_daemon", BUG)]),
+    Program(
+        "mimalloc", "mimalloc", [],
+        ['heddle-cc %s -w -DNDEBUG -I"$SRC"/include "$DRIVERS"/mimalloc_own.c "$SRC"/src/static.c -o mimalloc_own' % FLAGS,
+         'heddle-cc %s -w -DNDEBUG -DMI_MALLOC_OVERRIDE -DOVERRIDE -I"$SRC"/include "$DRIVERS"/mimalloc_own.c '
+         '"$SRC"/src/static.c -o mimalloc_override' % FLAGS],
+        [check("mimalloc_own", UNFINISHED), check("mimalloc_override", UNFINISHED)]),
+    Program(
+        "civetweb", "civetweb", [],
+        ['heddle-cc %s -w -DNO_SSL -DNO_CGI -DNDEBUG -Dmain=civetweb_main -I"$SRC"/include -c "$SRC"/src/civetweb.c '
+         '"$SRC"/src/main.c' % FLAGS,
+         'heddle-cc %s "$DRIVERS"/civetweb_daemon.c *.o -o civetweb_daemon -ldl' % FLAGS],
+        [check("civetweb_daemon", BUG), check("civetweb_daemon", UNFINISHED, *BY_DESIGN)]),
+    Program(
+        "microsocks", "microsocks", [],
+        ['heddle-cc %s -w -Dmain=microsocks_main -c "$SRC"/sockssrv.c "$SRC"/server.c "$SRC"/sblist.c "$SRC"/sblist_delete.c'
+         % FLAGS,
+         'heddle-cc %s "$DRIVERS"/microsocks_daemon.c *.o -o microsocks_daemon' % FLAGS],
+        [check("microsocks_daemon", BUG), check("microsocks_daemon", UNFINISHED, *BY_DESIGN)]),
+    Program(
+        "mosquitto", "mosquitto", [],
+        ['heddle-cc %s -w -DVERSION=\'"2"\' -DWITH_BROKER -DWITH_EPOLL -DWITH_BRIDGE -DWITH_PERSISTENCE -DWITH_SYS_TREE '
+         '-Dmain=mosquitto_main -I"$SRC" -I"$SRC"/include -I"$SRC"/lib -I"$SRC"/src -I"$SRC"/deps -c $(find "$SRC"/src -name "*.c" ! -name "plugin_de*") '
+         '%s' % (FLAGS, " ".join('"$SRC"/lib/%s.c' % f for f in (
+             "alias_mosq memory_mosq misc_mosq net_mosq packet_datatypes packet_mosq property_mosq send_connect send_disconnect "
+             "send_mosq send_publish send_subscribe send_unsubscribe strings_mosq time_mosq tls_mosq utf8_mosq util_mosq "
+             "util_topic will_mosq handle_ping handle_pubackcomp handle_pubrec handle_pubrel handle_suback handle_unsuback"
+         ).split())),
+         'heddle-cc %s "$DRIVERS"/mosquitto_daemon.c *.o -o mosquitto_daemon -ldl -lm' % FLAGS],
+        [check("mosquitto_daemon", UNFINISHED)]),
+    Program(
+        "libmicrohttpd", "libmicrohttpd", [],
+        ['CC=gcc "$SRC"/configure -q --disable-https --disable-doc --disable-examples --disable-curl',
+         'heddle-cc %s -w -D_GNU_SOURCE -I. -I"$SRC"/src/include -I"$SRC"/src/microhttpd "$DRIVERS"/microhttpd_pool.c %s '
+         '-o microhttpd_pool' % (FLAGS, " ".join('"$SRC"/src/microhttpd/%s.c' % f for f in (
+             "connection reason_phrase daemon internal memorypool mhd_mono_clock sysfdsetsize mhd_str mhd_send mhd_sockets "
+             "mhd_itc mhd_compat response mhd_threads postprocessor tsearch").split()))],
+        [check("microhttpd_pool", BUG), check("microhttpd_pool", UNFINISHED, *BY_DESIGN)]),
+    Program(
+        "cpp-httplib", "cpp-httplib", [],
+        ['heddle-c++ %s -w -std=c++17 -I"$SRC" "$DRIVERS"/httplib_server.cpp -o httplib_server' % FLAGS],
+        [check("httplib_server", UNFINISHED)]),
+    Program(
+        "lmdb", "lmdb", [],
+        ['heddle-cc %s -w -DNDEBUG -I"$SRC"/libraries/liblmdb "$DRIVERS"/lmdb_env.c "$SRC"/libraries/liblmdb/mdb.c '
+         '"$SRC"/libraries/liblmdb/midl.c -o lmdb_env' % FLAGS],
+        [check("lmdb_env", BUG), check("lmdb_env", UNFINISHED, *BY_DESIGN)]),
+    Program(
+        "kissfft", "kissfft", [],
+        ['heddle-cc %s -w -fopenmp -I"$SRC" "$DRIVERS"/kissfft_omp.c "$SRC"/kiss_fft.c -o kissfft_omp -lm' % FLAGS],
+        [check("kissfft_omp", UNFINISHED)]),
+    Program(
+        "htslib", "htslib", [],
+        ['touch config.h && heddle-cc %s -w -I. -I"$SRC" "$DRIVERS"/htslib_pool.c "$SRC"/thread_pool.c -o htslib_pool' % FLAGS],
+        [check("htslib_pool", UNFINISHED), check("htslib_pool cancel", UNFINISHED)]),
+    Program(
+        "libcds", "libcds", [],
+        ['heddle-c++ %s -w -std=c++17 -I"$SRC" "$DRIVERS"/libcds_queue.cpp "$SRC"/src/init.cpp "$SRC"/src/hp.cpp "$SRC"/src/dhp.cpp '
+         '"$SRC"/src/thread_data.cpp "$SRC"/src/topology_linux.cpp "$SRC"/src/urcu_gp.cpp "$SRC"/src/urcu_sh.cpp -o libcds_queue'
+         % FLAGS],
+        [check("libcds_queue queue", UNFINISHED), check("libcds_queue stack", BUG),
+         check("libcds_queue stack", UNFINISHED, *BY_DESIGN)]),
+    Program(
+        "boost", "boost1.81", [],
+        ['heddle-c++ %s -w -std=c++17 -DBOOST_USE_UCONTEXT -DBOOST_USE_TSAN -DBOOST_CONTEXT_NO_LIB $(printf " -I%%s" "$SRC"/libs/*/include '
+         '"$SRC"/libs/numeric/*/include) "$DRIVERS"/boost_fiber.cpp "$SRC"/libs/context/src/fiber.cpp "$SRC"/libs/context/src/posix/stack_traits.cpp -o boost_fiber' % FLAGS,
+         'heddle-c++ %s -w -std=c++17 $(printf " -I%%s" "$SRC"/libs/*/include "$SRC"/libs/numeric/*/include) '
+         '"$DRIVERS"/lockfree_containers.cpp -o lockfree_containers' % FLAGS,
+         'heddle-c++ %s -w -std=c++20 $(printf " -I%%s" "$SRC"/libs/*/include "$SRC"/libs/numeric/*/include) '
+         '"$DRIVERS"/asio_coroutine.cpp -o asio_coroutine' % FLAGS],
+        [check("boost_fiber", UNFINISHED), check("boost_fiber careless", BUG)]
+        + [check("lockfree_containers " + c, BUG) for c in "queue stack".split()]
+        + [check("lockfree_containers " + c, UNFINISHED, *BY_DESIGN) for c in "queue stack".split()]
+        + [check("lockfree_containers ring", UNFINISHED)]
+        + [check("asio_coroutine", UNFINISHED)]),
 ]

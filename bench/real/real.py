@@ -5,13 +5,15 @@
     real.py --build build --only NAME  one of them (repeatable); the other rows of the table stay
 
 Downloads and builds stay in BUILD/real, so a second run only checks. Every check has its expected verdicts; any other
-verdict fails the command, and so does a program that cannot be built."""
+verdict fails the command, and so does a program that cannot be built, or a finding that does not replay 20 times."""
 import argparse
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
+import time
 
 from fetch import Archive, Failure, run
 from programs import PROGRAMS
@@ -20,6 +22,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 DOC = os.path.join(ROOT, "docs", "real-programs.md")
 DRIVERS = os.path.join(HERE, "drivers")
+REPLAYS = 20
 BEGIN, END = "<!-- real:begin -->", "<!-- real:end -->"
 
 
@@ -34,30 +37,35 @@ class Lab:
         self.seconds = seconds
 
     def build(self, program):
-        """Fetches and builds. Returns (folder with the binaries, version)."""
+        """Fetches and builds. Returns (folder with the binaries, version, seconds that building took, None if
+        that is not known)."""
         missing = [t for t in program.needs if not shutil.which(t)]
         if missing:
             raise Failure("needs %s, which is not installed" % ", ".join(missing))
         src, version = self.archive.get(program.package)
         out = os.path.join(self.folder, "bin", program.name)
-        stamp = os.path.join(out, ".built")
+        stamp, took = os.path.join(out, ".built"), os.path.join(out, ".seconds")
         steps = version + "\n" + "\n".join(program.steps) + "".join(drivers_of(program))
         if os.path.exists(stamp):
             with open(stamp, encoding="utf-8") as f:
-                if f.read() == steps:
-                    return out, version
+                same = f.read() == steps
+            if same:
+                return out, version, seconds_in(took)
         shutil.rmtree(out, ignore_errors=True)
         os.makedirs(out)
         env = dict(os.environ, PATH=self.bin + os.pathsep + os.environ["PATH"], SRC=src, DRIVERS=DRIVERS)
         log = os.path.join(self.folder, program.name + ".log")
+        began = time.monotonic()
         for step in program.steps:
             run(step, out, log, env)
-        with open(stamp, "w", encoding="utf-8") as f:
-            f.write(steps)
-        return out, version
+        seconds = time.monotonic() - began
+        for name, text in ((took, "%.1f" % seconds), (stamp, steps)):
+            with open(name, "w", encoding="utf-8") as f:
+                f.write(text)
+        return out, version, seconds
 
     def check(self, folder, number, check):
-        """One search. Returns the JSON that heddle wrote."""
+        """One search. Returns the JSON that heddle wrote, with the processor time it took, and which findings replay."""
         found = os.path.join(folder, "found", "%d" % number)
         shutil.rmtree(found, ignore_errors=True)
         os.makedirs(found)
@@ -67,6 +75,7 @@ class Lab:
         if check.suppressions:
             command += ["--suppressions", os.path.join(HERE, check.suppressions)]
         command += ["--", *check.command]
+        before = processor_time()
         with open(os.path.join(folder, check.stdin), "rb") as stdin:
             done = subprocess.run(command, cwd=folder, stdin=stdin, capture_output=True, text=True, check=False,
                                   preexec_fn=lambda: os.nice(10))
@@ -76,15 +85,36 @@ class Lab:
         except (OSError, ValueError):
             raise Failure("no result of: %s\n%s" % (" ".join(command), done.stderr)) from None
         os.remove(result)
+        data["processor"] = processor_time() - before
+        data["replayed"] = [self.replays(folder, os.path.join(folder, f["replay"])) for f in data["findings"]]
         return data
+
+    def replays(self, folder, finding):
+        done = subprocess.run([self.heddle, "replay", "--quiet", "--times", "%d" % REPLAYS, finding], cwd=folder,
+                              stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+                              preexec_fn=lambda: os.nice(10))
+        return "%d of %d identical" % (REPLAYS, REPLAYS) in done.stderr
 
 
 def drivers_of(program):
-    """The text of the drivers that its steps name: a changed one means a new build."""
+    """The text of the drivers that its steps name, and of the headers that these share: a changed one means a new build."""
     for name in sorted(os.listdir(DRIVERS)):
-        if any(name in step for step in program.steps):
+        if name.endswith(".h") or any(name in step for step in program.steps):
             with open(os.path.join(DRIVERS, name), encoding="utf-8") as f:
                 yield f.read()
+
+
+def seconds_in(path):
+    if not os.path.exists(path):
+        return None
+    with open(path, encoding="utf-8") as f:
+        return float(f.read())
+
+
+def processor_time():
+    """Of the processes that have ended and been waited for, the tested ones included."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def thousands(n):
@@ -103,24 +133,28 @@ def outcome(data):
     return words + (", %s cut" % thousands(data["cut"]) if data["cut"] else "")
 
 
-def row(version, check, data):
+def row(version, built, check, data):
+    executions = data["executions"] + data["discarded"]
     options = check.options + (["--suppressions", check.suppressions] if check.suppressions else [])
     return {"version": version, "what": check.label, "options": " ".join(options),
-            "executions": data["executions"] + data["discarded"], "events": data["events"], "threads": data["threads"],
+            "executions": executions, "events": data["events"], "threads": data["threads"],
+            "rate": executions / data["processor"] if data["processor"] > 0 else 0, "built": built,
             "seconds": data["seconds"], "suppressed": data["suppressed"], "outcome": outcome(data)}
 
 
 def table(rows):
     """rows: name of the program -> list of rows."""
-    lines = ["| program | check | executions | events | threads | seconds | found |",
-             "|---|---|---:|---:|---:|---:|---|"]
+    lines = ["| program | check | executions | events | threads | build, s | search, s | rate | found |",
+             "|---|---|---:|---:|---:|---:|---:|---:|---|"]
     for program in PROGRAMS:
         for r in rows.get(program.name, []):
             what = "`%s`" % r["what"] + (" `%s`" % r["options"] if r["options"] else "")
             found = r["outcome"] + ("; %d suppressed" % r["suppressed"] if r["suppressed"] else "")
-            lines.append("| %s %s | %s | %s | %s | %d | %.1f | %s |" % (
+            built = "" if r.get("built") is None else "%.0f" % r["built"]
+            rate = thousands(round(r["rate"])) if "rate" in r else ""
+            lines.append("| %s %s | %s | %s | %s | %d | %s | %.1f | %s | %s |" % (
                 program.name, r["version"], what, thousands(r["executions"]), thousands(r["events"]), r["threads"],
-                r["seconds"], found))
+                built, r["seconds"], rate, found))
     return "\n".join(lines)
 
 
@@ -153,18 +187,18 @@ def main():
         if args.only and program.name not in args.only:
             continue
         try:
-            folder, version = lab.build(program)
+            folder, version, built = lab.build(program)
             new = []
             for number, check in enumerate(program.checks):
                 data = lab.check(folder, number, check)
-                new.append(row(version, check, data))
-                good = data["verdict"] in check.expect and not data.get("error")
+                new.append(row(version, built, check, data))
+                good = data["verdict"] in check.expect and not data.get("error") and all(data["replayed"])
                 failed += not good
                 print("%-10s %-40s %9s executions  %s%s" % (
                     program.name, check.label, thousands(new[-1]["executions"]), new[-1]["outcome"],
                     "" if good else "  (UNEXPECTED)"), flush=True)
-                for f in data["findings"]:
-                    print("    %s, %s" % (f["title"], f["replay"]), flush=True)
+                for f, same in zip(data["findings"], data["replayed"]):
+                    print("    %s, %s%s" % (f["title"], f["replay"], "" if same else "  (DOES NOT REPLAY)"), flush=True)
             rows[program.name] = new
             with open(store, "w", encoding="utf-8") as f:
                 json.dump(rows, f, indent=1)
