@@ -121,7 +121,7 @@ def main():
             executions, kinds, problem = builder.check(builder.program(number, flags, *change), preemptions)
             if change:
                 return "" if kinds else problem or "not found in %d executions" % executions
-            return problem or ("%s in %d executions" % (", ".join(kinds), executions) if kinds else "")
+            return "%s in %d executions" % (", ".join(kinds), executions) if kinds else problem
 
         with concurrent.futures.ThreadPoolExecutor(2) as pool:
             for (name, *_), problem in zip(jobs, pool.map(judge, range(len(jobs)))):
