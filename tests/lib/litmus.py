@@ -106,7 +106,10 @@ locks = collections.defaultdict(threading.Lock)  # one for each program in BUILT
 
 
 def build(s, path, flags, compiler):
-    """Makes ./prog. The cases of a program that are built alike share one."""
+    """Makes ./prog. The cases of a program that are built alike share one.
+
+    A process of its own copies it: a file that this process has open for writing is inherited by whatever another thread
+    starts meanwhile, and cannot be executed until that has called exec (ETXTBSY)."""
     key = hashlib.sha256(repr((s.heddle, path, flags, compiler)).encode()).hexdigest()
     built = os.path.join(BUILT.name, key)
     with locks[key]:
@@ -114,7 +117,7 @@ def build(s, path, flags, compiler):
             s.cc(path, "prog", *flags, compiler=compiler)
             shutil.copy(s.path("prog"), built)
             return
-    shutil.copy(built, s.path("prog"))
+    s.run(["cp", built, "prog"])
 
 
 def one(s, path, case, compiler, opt, restart):
