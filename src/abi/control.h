@@ -150,6 +150,8 @@ struct hd_status {
   uint64_t resumed;   /* executions that continued from one of them */
   uint32_t again;     /* processes that left to start once more (ctl.again) */
   uint32_t again_pad;
+  uint64_t
+      kinds; /* findings of the execution under way, those that were stored before included: bits of enum hd_kind */
   uint32_t nfindings;
   uint32_t diverged;     /* REPLAY: the schedule asked for something impossible */
   uint32_t diverge_kind; /* enum hd_decision_kind: what the schedule wanted decided ... */

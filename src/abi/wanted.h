@@ -16,10 +16,8 @@ struct hd_wanted {
   /* The tested process: */
   uint64_t execution; /* number of the execution under way */
   uint32_t order, trial;
-  uint32_t begun;    /* some execution has begun ... */
-  uint32_t ended;    /* ... and the one under way has ended */
-  uint32_t findings; /* there were so many when it began */
-  uint32_t unused;
+  uint32_t begun; /* some execution has begun ... */
+  uint32_t ended; /* ... and the one under way has ended */
 };
 
 struct hd_wanted_thread {
@@ -60,7 +58,8 @@ struct hd_wanted_order {
   /* The tested process: */
   uint64_t first; /* number of the first execution that does; 0: none yet */
   uint32_t tried;
-  uint32_t failed;       /* in one of them something was found */
+  uint32_t tried_pad;
+  uint64_t kinds;        /* what was found in them, also what was found before: bits of enum hd_kind */
   uint32_t reached;      /* the events that were executed, of the longest try */
   uint32_t arrived;      /* in one of them every thread of the failure came to its event */
   struct hd_stray stray; /* of that try */

@@ -77,7 +77,7 @@ static int record(struct record *r, struct hd_err *err) {
   if (run.error)
     rc = hd_fail(err, hd_runtime_error_code(run.status.error), "%s", run.error);
   else if (run.outcome.end == HD_PROCESS_START)
-    rc = hd_fail(err, HD_EENV, "%s did not start; does it run on its own?", r->command.program.path);
+    rc = hd_start_failed(&run.outcome, r->command.argv[0], err);
   if (rc == HD_OK) rc = keep(r, &run, err);
   int code = rc;
   if (rc == HD_OK) {

@@ -65,13 +65,13 @@ static int begin(struct hd_search *s) {
   struct hd_wanted *w = head(s);
   if (!w->norders) return 0;
   if (w->begun && w->execution != s->execution) {
-    if (!w->ended) order_of(s)->failed = 1; /* the supervisor reports the death of its process */
+    if (!w->ended)
+      order_of(s)->kinds |= 1ull << HD_KIND_CRASH; /* the supervisor reports the death of its process */
     if (!advance(s, w->ended != 0)) return 0;
   }
   if (!w->begun || w->execution != s->execution) {
     w->begun = 1;
     w->ended = 0;
-    w->findings = s->status->nfindings;
     if (!order_of(s)->tried++) order_of(s)->first = s->execution;
     w->execution = s->execution;
   }
@@ -250,7 +250,7 @@ static int end(struct hd_search *s, const struct hd_point *p, enum hd_how how) {
     o->execution = s->execution;
   }
   o->arrived |= r->arrived;
-  o->failed |= s->status->nfindings > w->findings;
+  o->kinds |= s->status->kinds;
   w->ended = 1;
   return w->order + 1 < w->norders || w->trial + 1 < o->trials;
 }

@@ -321,13 +321,20 @@ static bool has_place(struct hd_confirm *c, const struct hd_finding *f, uint64_t
   return found;
 }
 
-static bool is_kind(const struct hd_prediction *p, const struct hd_finding *f) {
+#define BIT(kind) (1ull << (kind))
+
+/* The kinds of findings that the prediction may become. */
+static uint64_t kinds_of(const struct hd_prediction *p) {
   switch (p->kind) {
-    case HD_PREDICTED_RACE: return f->kind == HD_KIND_DATA_RACE;
+    case HD_PREDICTED_RACE: return BIT(HD_KIND_DATA_RACE);
     case HD_PREDICTED_DEADLOCK:
-      return f->kind == HD_KIND_DEADLOCK || f->kind == HD_KIND_LOST_WAKEUP || f->kind == HD_KIND_LIVELOCK;
-    default: return f->kind != HD_KIND_DATA_RACE;
+      return BIT(HD_KIND_DEADLOCK) | BIT(HD_KIND_LOST_WAKEUP) | BIT(HD_KIND_LIVELOCK);
+    default: return ~BIT(HD_KIND_DATA_RACE);
   }
+}
+
+static bool is_kind(const struct hd_prediction *p, const struct hd_finding *f) {
+  return kinds_of(p) >> f->kind & 1;
 }
 
 /* Whether one of the finding's places is that of the access. Of several accesses of a thread that nothing of its own
@@ -487,6 +494,14 @@ static void judge(struct hd_confirm *c, size_t i) {
     if (now < r->result) r->result = now, r->finding = f;
   }
   if (r->finding) return;
+  /* A failure that was found before is no finding of this search. Known races are met in many orders, and another order of
+   * accesses predicts no failure. */
+  bool failure =
+      p->kind != HD_PREDICTED_RACE && p->kind != HD_PREDICTED_ORDER && p->kind != HD_PREDICTED_OUTCOME;
+  if (o && failure && (o->kinds & kinds_of(p))) {
+    r->result = HD_CONFIRM_KNOWN;
+    return;
+  }
   if (!o || !o->tried) {
     r->why =
         hd_strdup(!o ? "not tried: the orders of the others are too long" : "not tried: the time was over");

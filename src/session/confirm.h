@@ -24,8 +24,9 @@ enum hd_confirm_result {
 
 struct hd_confirmation {
   enum hd_confirm_result result;
-  const struct hd_finding *finding; /* YES, KNOWN, OTHER: of the session's summary; else NULL */
-  char *why;                        /* NO, UNTRIED: the reason, for people; else NULL */
+  const struct hd_finding
+      *finding; /* YES, OTHER: of the session's summary; KNOWN: the same, or NULL; else NULL */
+  char *why;    /* NO, UNTRIED: the reason, for people; else NULL */
 };
 
 /* A search whose schedules are those of predictions. */

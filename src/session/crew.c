@@ -57,15 +57,7 @@ static int explain_start(struct hd_session *s, struct hd_err *err) {
   }
   if (rc == HD_OK) {
     if (s->events.startup_output) s->events.startup_output(s->events.arg, said.s, said.n);
-    if (o.signal)
-      rc = hd_fail(err, HD_EENV, "%s was killed by %s before main; does it run on its own?",
-                   s->command.argv[0], hd_signal_name(o.signal));
-    else if (o.status == HD_DIED_VERSION)
-      rc = hd_fail(err, HD_EENV, "%s was linked with another version of Heddle: link it again with heddle cc",
-                   s->command.argv[0]);
-    else
-      rc = hd_fail(err, HD_EENV, "%s ended with status %d before main; does it run on its own?",
-                   s->command.argv[0], o.status);
+    rc = hd_start_failed(&o, s->command.argv[0], err);
   }
   hd_str_fini(&said);
   return rc;

@@ -64,7 +64,7 @@ static int record(struct hd_forecast *f, struct hd_err *err) {
   f->ran = true;
   if (f->run.error) return hd_fail(err, hd_runtime_error_code(f->run.status.error), "%s", f->run.error);
   if (f->run.outcome.end == HD_PROCESS_START)
-    return hd_fail(err, HD_EENV, "%s did not start; does it run on its own?", f->command.program.path);
+    return hd_start_failed(&f->run.outcome, f->command.argv[0], err);
   if (f->run.outcome.end == HD_PROCESS_STOPPED && hd_interrupts() == 0) {
     if (f->config.whole) return hd_fail(err, HD_EENV, "the execution is too long to predict from");
     hd_warn("the recorded execution was stopped after %.0f s: what follows is predicted from its beginning",

@@ -57,6 +57,8 @@ struct hd_outcome {
   int signal, status; /* DIED: the signal, or 0 and the exit status */
 };
 
+/* The error of one that ended with HD_PROCESS_START. */
+int hd_start_failed(const struct hd_outcome *o, const char *program, struct hd_err *err);
 /* The kind of finding for such an end of the process. */
 enum hd_kind hd_death_kind(const struct hd_outcome *o, const struct hd_control *c);
 

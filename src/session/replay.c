@@ -129,7 +129,7 @@ static int describe_difference(const struct hd_replay *r, const struct hd_rerun 
 static int check_start(const struct hd_replay *r, const struct hd_rerun *run, struct hd_err *err) {
   const struct hd_command *c = &r->stored.command;
   if (run->outcome.end != HD_PROCESS_START) return HD_OK;
-  if (!c->calls) return hd_fail(err, HD_EENV, "%s did not start", c->program.path);
+  if (!c->calls) return hd_start_failed(&run->outcome, c->program.path, err);
   return hd_fail(err, HD_EENV, "%s did not reach the call of hd_check that this was found in: %s",
                  c->program.path,
                  r->rebuilt ? "it was rebuilt; run the test again"

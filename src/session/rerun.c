@@ -191,9 +191,11 @@ bool hd_rerun_same(const struct hd_rerun *r, const struct hd_schedule *s, struct
     return true;
   if (r->error)
     hd_str_add(why, r->error);
-  else if (r->outcome.end == HD_PROCESS_START)
-    hd_str_add(why, "the program did not start");
-  else if (r->outcome.end == HD_PROCESS_STOPPED)
+  else if (r->outcome.end == HD_PROCESS_START) {
+    struct hd_err err;
+    hd_start_failed(&r->outcome, "the program", &err);
+    hd_str_add(why, err.text);
+  } else if (r->outcome.end == HD_PROCESS_STOPPED)
     hd_str_add(why, "it was interrupted");
   else if (r->status.diverged)
     add_divergence(why, &r->status);

@@ -302,6 +302,17 @@ static void judge(const struct hd_process *w, int wstatus, struct hd_outcome *ou
     out->end = HD_PROCESS_DIED;
 }
 
+int hd_start_failed(const struct hd_outcome *o, const char *program, struct hd_err *err) {
+  if (o->signal)
+    return hd_fail(err, HD_EENV, "%s was killed by %s before main; does it run on its own?", program,
+                   hd_signal_name(o->signal));
+  if (o->status == HD_DIED_VERSION)
+    return hd_fail(err, HD_EENV, "%s was linked with another version of Heddle: link it again with heddle cc",
+                   program);
+  return hd_fail(err, HD_EENV, "%s ended with status %d before main; does it run on its own?", program,
+                 o->status);
+}
+
 /* Restores the files that the process changed before it died; a process that ends normally does this itself. */
 void hd_restore_files(const struct hd_control *control) {
   struct hd_undo_log *log = hd_control_area(control, HD_SHM_UNDO);

@@ -291,3 +291,37 @@ def test_runtime_gone(s):
     r = s.search("check", program, "--max-executions", "20")  # heddle knows where its own runtime is
     s.is_clean(r, 2)
     s.check(p.returncode == 0, "")
+
+
+OTHER = """#include <pthread.h>
+#include <unistd.h>
+static int x;
+/* Ends as the runtime of another version does, once there is a file "other". */
+__attribute__((constructor(101))) static void start(void) {
+  if (access("other", F_OK) == 0) _exit(96);
+}
+static void *add(void *p) {
+  x++;
+  return p;
+}
+int main(void) {
+  pthread_t t;
+  pthread_create(&t, 0, add, 0);
+  x++;
+  pthread_join(t, 0);
+  return 0;
+}
+"""
+
+
+def test_other_version(s):
+    """A program linked with another version is named as such by every verb that runs it, replay included."""
+    s.write("p.c", OTHER)
+    s.cc("p.c", "p", "-g")
+    s.run([s.heddle, "check", "--quiet", "--", "./p"], want=1)
+    s.write("other", "")
+    for words in (["check"], ["run"], ["record", "-o", "t.trace"], ["predict"], ["aim", "p.c:9"]):
+        common.refused(s, [s.heddle, *words, "--", "./p"], 3, "link it again with heddle cc")
+    for verb, status in (("replay", 3), ("explain", None)):
+        said = s.run([s.heddle, verb, ".heddle/1"], want=status).stderr
+        s.check("link it again with heddle cc" in said, "%s: %s" % (verb, said))

@@ -747,3 +747,44 @@ def test_counts(s, case):
     for key in ("executions", "blocked", "infeasible", "events", "complete", "verdict"):
         s.same(first[key], plain[key], key)
     s.same(*[sorted((f["kind"], f["key"]) for f in j["findings"]) for j in (first, plain)], "findings")
+
+
+KNOWN = """#include <pthread.h>
+#include <stdlib.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static long *cache;
+static void *drop(void *p) {
+  pthread_mutex_lock(&m);
+  free(cache);
+  cache = NULL;
+  pthread_mutex_unlock(&m);
+  return p;
+}
+static void *fill(void *p) {
+  pthread_mutex_lock(&m);
+  cache = malloc(sizeof *cache);
+  *cache = 1;
+  pthread_mutex_unlock(&m);
+  return (void *)*cache;
+}
+int main(void) {
+  pthread_t a, b;
+  pthread_create(&a, 0, fill, 0);
+  pthread_create(&b, 0, drop, 0);
+  pthread_join(a, 0);
+  pthread_join(b, 0);
+  free(cache);
+  return 0;
+}
+"""
+
+
+def test_known_failure(s):
+    """A prediction that fails as another one did before is confirmed, and not said to have run without a failure."""
+    program = build(s, KNOWN)
+    j = predict(s, 1, "--", program)
+    kinds = {f["kind"] for f in j["findings"]}
+    s.check({"use-after-free", "crash"} <= kinds, sorted(kinds))
+    said = [p for part in j["predict"] for p in part["predictions"]
+            if p["kind"] in ("null-read", "use-after-free") and "nothing failed" in p.get("reason", "")]
+    s.same(said, [], "predictions that are said not to fail")

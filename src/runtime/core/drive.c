@@ -450,6 +450,7 @@ static int run_execution(uint64_t number) {
   rt.search.execution = number;
   rt.status->execution = number;
   rt.status->visible_at_start = rt.status->visible_count;
+  rt.status->kinds = 0;
   uint64_t logged = rt.status->nevents;
   if (hd__checkpoint_stale()) start_again();
   for (;;) {

@@ -113,6 +113,7 @@ struct hd_finding_rec *hd__finding(unsigned kind, uint64_t pc1, uint64_t pc2) {
   if (rt.config->ignore >> kind & 1) return NULL;
   if (kind == HD_KIND_DATA_RACE && rt.status->inexact[HD_INEXACT_OPENMP_RACES].count) return NULL;
   if (rt.config->target_key && rt.config->target_key != key) return NULL;
+  st->kinds |= 1ull << kind;
   if (rt.config->mode == HD_MODE_REDUCE) { /* only whether it occurred matters */
     if (!rt.config->target_key && rt.config->target_kind != kind) return NULL;
     rt.search.hit = 1;
