@@ -65,7 +65,8 @@ def main():
         steps.append(("unit " + name, [os.path.join(build, "tests/unit", name)], "cmocka"))
     for runner in ("tests/frame/run.py", "tests/self/run.py", "tests/cc/run.py", "tests/run.py"):
         steps.append((runner, [sys.executable, runner, "--build", build], "runner"))
-    for runner, option in (("tests/fuzz/run.py", "--programs=90"), ("tests/fuzz/mutations.py", "--few")):
+    for runner, option in (("tests/fuzz/run.py", "--programs=90"), ("tests/fuzz/mutations.py", "--few"),
+                           ("tests/fuzz/interference.py", "--programs=10"), ("tests/fuzz/concolic.py", "--programs=6")):
         steps.append((runner, [sys.executable, runner, option, "--build", build], "runner"))
 
     total_passed = total_failed = 0

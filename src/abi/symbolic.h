@@ -95,7 +95,9 @@ struct hd_symbolic_record {
   uint8_t why;
   uint8_t size; /* bytes */
   uint8_t atomic;
-  uint32_t thread;
+  uint16_t thread;
+  uint8_t negated; /* CONDITION: the program's is the opposite of `expr` */
+  uint8_t unused;
   uint32_t expr;
   uint32_t point; /* operations of the schedule that were executed before it, in this execution */
   uint64_t addr;

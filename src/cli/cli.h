@@ -81,7 +81,7 @@ int hd_outputs_check(const struct hd_options *o, struct hd_err *err);
 int hd_outputs_write(const struct hd_options *o, const struct hd_summary *s, const char *cwd,
                      struct hd_err *err);
 /* The result of one search, to be combined with others: "summary" as in --json, and if requested "sarif" (a run),
- * "junit" (a suite) and its "counts"; for a target also "lines": its findings as printed. */
+ * "junit" (a suite) and its "counts", "lcov"; for a target also "lines": its findings as printed. */
 json_t *hd_outputs_result(const struct hd_options *o, const struct hd_summary *s, const char *cwd);
 /* The files of several results; `about` is the JSON. */
 int hd_outputs_write_all(const struct hd_options *o, json_t *results, json_t *about, struct hd_err *err);

@@ -142,6 +142,8 @@ static const struct {
      "continue the search saved in FILE, with its options, and save it there again"},
     {OPT_JSON, "json", "FILE", FINDS | HD_VERB_EXPLAIN, "write the result as JSON; - is standard output"},
     {OPT_SARIF, "sarif", "FILE", SEARCH, "write the findings as SARIF 2.1.0, for code scanning and editors"},
+    {OPT_LCOV, "lcov", "FILE", HD_VERB_CHECK,
+     "--inputs: write the outcomes of branches that were covered as a tracefile of lcov"},
     {OPT_JUNIT, "junit", "FILE", SEARCH, "write the result as JUnit XML, for CI services"},
     {OPT_FORMAT, "format", "text|gcc|github", FINDS,
      "how findings are printed: for people (default), as compiler messages,\n"
@@ -455,6 +457,7 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
     case OPT_JSON: o->json = value; return HD_OK;
     case OPT_SARIF: o->sarif = value; return HD_OK;
     case OPT_JUNIT: o->junit = value; return HD_OK;
+    case OPT_LCOV: o->lcov = value; return HD_OK;
     case OPT_FORMAT: return parse_format(value, &o->format, err);
     case OPT_OUT: o->out = value; return HD_OK;
     case OPT_QUIET: o->quiet = on; return HD_OK;
@@ -752,6 +755,7 @@ static enum hd_option_place place_of(enum option_id id) {
     case OPT_JSON:
     case OPT_SARIF:
     case OPT_JUNIT:
+    case OPT_LCOV:
     case OPT_FORMAT:
     case OPT_FULL:
     case OPT_QUIET: return HD_PLACE_PROJECT;

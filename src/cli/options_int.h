@@ -42,6 +42,7 @@ enum option_id {
   OPT_JSON,
   OPT_SARIF,
   OPT_JUNIT,
+  OPT_LCOV,
   OPT_FORMAT,
   OPT_OUT,
   OPT_QUIET,

@@ -1,4 +1,4 @@
-/* outputs.c: the output files of a search: --json, --sarif, --junit. Runs in the supervisor.
+/* outputs.c: the output files of a search: --json, --sarif, --junit, --lcov. Runs in the supervisor.
  *
  * They are checked for writability before the search, not after hours of it. Each is replaced atomically. */
 #include "cli/cli.h"
@@ -28,6 +28,11 @@ json_t *hd_outputs_result(const struct hd_options *o, const struct hd_summary *s
     hd_junit_suite(&text, s, o->name, &c);
     json_object_set_new(result, "junit", hd_json_text(text.s));
     json_object_set_new(result, "counts", json_pack("[i,i,i,f]", c.tests, c.failures, c.errors, c.seconds));
+  }
+  hd_str_clear(&text);
+  if (o->lcov) {
+    hd_branches_lcov(&text, s->branches, cwd);
+    json_object_set_new(result, "lcov", hd_json_text(text.s));
   }
   hd_str_clear(&text);
   for (size_t i = 0; o->name && i < s->nfindings; i++) {
@@ -78,7 +83,20 @@ static char *make_junit(json_t *results, json_t *about) {
   return hd_str_take(&out);
 }
 
-#define OUTPUTS 3
+static char *make_lcov(json_t *results, json_t *about) {
+  (void)about;
+  struct hd_str out;
+  hd_str_init(&out);
+  json_t *r;
+  size_t i;
+  json_array_foreach(results, i, r) {
+    const char *text = json_string_value(json_object_get(r, "lcov"));
+    if (text) hd_str_add(&out, text);
+  }
+  return hd_str_take(&out);
+}
+
+#define OUTPUTS 4
 
 struct output {
   const char *option, *path; /* NULL: not requested */
@@ -90,6 +108,7 @@ static void list(const struct hd_options *o, struct output out[OUTPUTS]) {
   out[0] = (struct output){"json", target ? NULL : o->json, make_json};
   out[1] = (struct output){"sarif", target ? NULL : o->sarif, make_sarif};
   out[2] = (struct output){"junit", target ? NULL : o->junit, make_junit};
+  out[3] = (struct output){"lcov", target ? NULL : o->lcov, make_lcov};
 }
 
 static bool is_stdout(const char *path) { return path && strcmp(path, "-") == 0; }
@@ -97,7 +116,7 @@ static bool is_stdout(const char *path) { return path && strcmp(path, "-") == 0;
 bool hd_outputs_own_stdout(const struct hd_options *o) {
   struct output out[OUTPUTS];
   list(o, out);
-  return is_stdout(out[0].path) || is_stdout(out[1].path) || is_stdout(out[2].path);
+  return is_stdout(out[0].path) || is_stdout(out[1].path) || is_stdout(out[2].path) || is_stdout(out[3].path);
 }
 
 static int check_path(const char *option, const char *path, struct hd_err *err) {

@@ -5,8 +5,8 @@
  *    (FIX-6 of our notes: one that was given up before the write was known is never combined with it). Here all are.
  *  - The tree of a thread has one node for an event, whatever the reads before it saw; scenarios say what reads see. So a
  *    scenario is a few numbers, equal scenarios are found by one look-up, and no hypothetical events need nodes.
- *  - There is no run of each thread alone at first: one execution, whichever, gives for each read that saw another
- *    thread's write a scenario in which it does not.
+ *  - Each thread runs alone as soon as it was created in some execution: else one that fails would hide what others do.
+ *    For each read that saw another thread's write there is a scenario in which it does not.
  *  - After the steps of a plan and its last thread, the others go on to their ends; what is seen then counts.
  *
  * Invariants
@@ -473,6 +473,13 @@ static void see_join(struct hd_cc *c, const struct trace *t, size_t i) {
   if (is_new) add_stuck(c, &c->thread[t->event[i].child], at, t->node[i]);
 }
 
+/* The new thread goes on alone. */
+static void see_create(struct hd_cc *c, const struct trace *t, size_t i) {
+  struct hd__scenario s;
+  const uint32_t *need = t->need + i * t->nthreads;
+  if (closure(c, t, need, t->event[i].thread, t->node[i], HD__SINK_CREATE, &s)) push(c, &s);
+}
+
 void hd_cc_observe(struct hd_cc *c, const struct hd_cc_event *event, size_t n) {
   struct trace t;
   for (size_t i = 0; i < n; i++)
@@ -484,6 +491,7 @@ void hd_cc_observe(struct hd_cc *c, const struct hd_cc_event *event, size_t n) {
   for (size_t i = 0; i < n; i++) {
     if (event[i].kind == HD_CC_BRANCH) see_branch(c, &t, i);
     if (event[i].kind == HD_CC_READ) see_read(c, &t, i);
+    if (event[i].kind == HD_CC_CREATE) see_create(c, &t, i);
   }
   for (size_t i = 0; i < n; i++)
     if (event[i].kind == HD_CC_WRITE || event[i].kind == HD_CC_END) see_write(c, &t, i);
@@ -595,9 +603,10 @@ enum hd_cc_state hd_cc_next(struct hd_cc *c, struct hd_cc_plan *out, double dead
     if (!realize(c, at, &s)) continue;
     c->stats.executions++;
     c->running = at + 1;
+    const struct hd_cc_event *sink = &node(c, s.sink)->e;
     *out = (struct hd_cc_plan){.step = c->step.v,
                                .nsteps = c->step.n,
-                               .tail = node(c, s.sink)->e.thread,
+                               .tail = s.kind == HD__SINK_CREATE ? sink->child : sink->thread,
                                .inputs = &c->inputs,
                                .degree = s.nedge};
     return HD_CC_GOES_ON;

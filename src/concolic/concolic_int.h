@@ -47,7 +47,8 @@ struct hd__edge {
   uint32_t read, write;
 };
 
-/* JOIN: a join, after one way that the joined thread ended; BEFORE_JOIN: whichever way that is. END: of a thread. */
+/* JOIN: a join, after one way that the joined thread ended; BEFORE_JOIN: whichever way that is. END: of a thread. CREATE: of
+ * a thread that goes on alone. */
 enum hd__sink {
   HD__SINK_BRANCH,
   HD__SINK_READ,
@@ -55,6 +56,7 @@ enum hd__sink {
   HD__SINK_JOIN,
   HD__SINK_BEFORE_JOIN,
   HD__SINK_END,
+  HD__SINK_CREATE,
 };
 
 /* The leaf of the sink's thread is the sink itself. */

@@ -322,6 +322,7 @@ json_t *hd_json_summary(const struct hd_summary *s) {
       s->class_count
           ? json_pack("{s:s,s:I}", "by", by[s->class_count], "classes", (json_int_t)s->classes_known)
           : json_null());
+  if (s->branches && s->branches->n) set(o, "branches", hd_json_branches(s->branches));
   if (s->coverage) json_object_set(o, "coverage", s->coverage);
   if (s->error) set(o, "error", hd_json_text(s->error));
   json_t *findings = json_array();

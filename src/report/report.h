@@ -202,6 +202,17 @@ json_t *hd_json_text(const char *s);
 json_t *hd_json_finding(const struct hd_finding *f);
 json_t *hd_json_summary(const struct hd_summary *s);
 
+/* ---- branches.c: which outcomes of branches a search of inputs has covered ---- */
+
+/* Finds their lines, and sorts them by these. */
+void hd_branches_locate(struct hd_branches *b, struct hd_symbolizer *s);
+void hd_branches_free(struct hd_branches *b);
+/* How many are covered, with how many interferences, and why the others are not; `what` says which branches these are. */
+void hd_branches_text(struct hd_str *out, const struct hd_branches *b, const char *what);
+json_t *hd_json_branches(const struct hd_branches *b);
+/* A tracefile of lcov, for genhtml. Relative files are those of the folder `cwd`. */
+void hd_branches_lcov(struct hd_str *out, const struct hd_branches *b, const char *cwd);
+
 /* The coverage of a search by source lines: the merged tables of its `n` workers (cover.c). */
 json_t *hd_json_coverage(const struct hd_cover *const *part, size_t n, struct hd_symbolizer *s);
 

@@ -58,6 +58,22 @@ struct hd_ranks {
   bool sampled;                    /* ... about */
 };
 
+/* One outcome of a branch, of a search of inputs. */
+struct hd_branch_outcome {
+  uint64_t site; /* in the code */
+  int thread;    /* that was seen first at the branch; -1: not noted */
+  int degree;    /* covered with so many interferences, at least; -1: not counted */
+  bool taken, is_case;
+  bool covered;
+  const char *why; /* it is not covered */
+  char *file, *function;
+  int line; /* 0 if unknown */
+};
+struct hd_branches {
+  struct hd_branch_outcome *v;
+  size_t n, cap;
+};
+
 struct hd_summary {
   char *const *command;
   const char *strategy;
@@ -79,8 +95,9 @@ struct hd_summary {
   bool time_default; /* not set by the user */
   uint64_t executions, blocked, events, switches;
   uint64_t input_classes; /* of a search of inputs: classes of inputs that were searched; 0: it is none */
-  uint64_t symmetric;     /* branches left out for those of interchangeable threads */
-  uint64_t infeasible;    /* not counted in executions: an assumption did not hold */
+  const struct hd_branches *branches; /* of a search of inputs; NULL or none: no branch was seen */
+  uint64_t symmetric;                 /* branches left out for those of interchangeable threads */
+  uint64_t infeasible;                /* not counted in executions: an assumption did not hold */
   uint32_t threads;
   uint32_t restart;   /* enum hd_restart: the mode chosen */
   uint32_t kept;      /* executions start after the set-up of the program */

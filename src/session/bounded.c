@@ -32,8 +32,9 @@ struct bounded {
   HD_VEC(uint64_t) visible;
   HD_VEC(struct granule) granule; /* sorted by address */
   HD_VEC(struct hd_cc_event) event;
-  HD_VEC(hd_expr_ref) same; /* of symbols: the symbol of the same read, which was logged before */
-  unsigned rounds;          /* how often the search began */
+  uint64_t unordered[HD_MAX_THREADS]; /* an operation whose effect on the order is not known; 0: none */
+  HD_VEC(hd_expr_ref) same;           /* of symbols: the symbol of the same read, which was logged before */
+  unsigned rounds;                    /* how often the search began */
 };
 
 /* ---- which memory is shared ---- */
@@ -108,6 +109,16 @@ static bool read_again(struct bounded *b, const struct hd_symbolic_record *r, hd
   return true;
 }
 
+/* What a thread does after an operation whose effect on the order is not known may depend on it. At the end of an
+ * execution that fails, nothing comes after it. */
+static void add(struct bounded *b, const struct hd_cc_event *e) {
+  if (e->kind != HD_CC_OTHER && b->unordered[e->thread]) {
+    hd_inexact_note(b->s->past.inexact, HD_INEXACT_NOT_ORDERED, b->unordered[e->thread]);
+    b->unordered[e->thread] = 0;
+  }
+  hd_vec_push(&b->event, *e);
+}
+
 static void add_branch(struct bounded *b, const struct hd_symbolic_record *r, const struct hd_expr *table,
                        size_t n) {
   hd_expr_ref e = import(b, table, n, r->expr);
@@ -124,13 +135,13 @@ static void add_branch(struct bounded *b, const struct hd_symbolic_record *r, co
     if (!always) hd_inexact_note(b->s->past.inexact, HD_INEXACT_NOT_REALIZED, r->site);
     if (!program) return;
   }
-  hd_vec_push(&b->event, ((struct hd_cc_event){.kind = HD_CC_BRANCH,
-                                               .taken = r->value != 0,
-                                               .fixed = fixed,
-                                               .counts = program,
-                                               .thread = (uint16_t)r->thread,
-                                               .site = r->site,
-                                               .expr = e}));
+  add(b, &(struct hd_cc_event){.kind = HD_CC_BRANCH,
+                               .taken = (r->value != 0) != r->negated,
+                               .fixed = fixed,
+                               .counts = program,
+                               .thread = (uint16_t)r->thread,
+                               .site = r->site,
+                               .expr = e});
 }
 
 /* What holds for an input that has a range. */
@@ -145,12 +156,12 @@ static void add_range(struct bounded *b, const struct hd_symbolic_record *r, con
       hd_expr_binary(b->x, HD_EXPR_SLE, hd_expr_const(b->x, 64, (uint64_t)in->lo), wide),
       hd_expr_binary(b->x, HD_EXPR_SLE, wide, hd_expr_const(b->x, 64, (uint64_t)in->hi)),
   };
-  hd_vec_push(&b->event, ((struct hd_cc_event){.kind = HD_CC_BRANCH,
-                                               .taken = 1,
-                                               .fixed = 1,
-                                               .thread = (uint16_t)r->thread,
-                                               .site = r->site,
-                                               .expr = hd_expr_all(b->x, limit, 2)}));
+  add(b, &(struct hd_cc_event){.kind = HD_CC_BRANCH,
+                               .taken = 1,
+                               .fixed = 1,
+                               .thread = (uint16_t)r->thread,
+                               .site = r->site,
+                               .expr = hd_expr_all(b->x, limit, 2)});
 }
 
 static void add_access(struct bounded *b, const struct hd_symbolic_record *r, const struct hd_expr *table,
@@ -164,14 +175,14 @@ static void add_access(struct bounded *b, const struct hd_symbolic_record *r, co
     if (reads) return;
     e = hd_expr_const(b->x, width, r->value);
   }
-  hd_vec_push(&b->event, ((struct hd_cc_event){.kind = reads ? HD_CC_READ : HD_CC_WRITE,
-                                               .size = r->size,
-                                               .step = step,
-                                               .thread = (uint16_t)r->thread,
-                                               .object = r->addr,
-                                               .site = r->site,
-                                               .expr = e,
-                                               .value = hd_bits(width, r->value)}));
+  add(b, &(struct hd_cc_event){.kind = reads ? HD_CC_READ : HD_CC_WRITE,
+                               .size = r->size,
+                               .step = step,
+                               .thread = (uint16_t)r->thread,
+                               .object = r->addr,
+                               .site = r->site,
+                               .expr = e,
+                               .value = hd_bits(width, r->value)});
 }
 
 /* What bounded interference makes of an operation that is no access, by what it does to a mutex or a thread. Returns
@@ -200,9 +211,10 @@ static bool order_of(const struct hd_event *e, uint8_t *kind) {
 /* Operations that are no accesses. */
 static void add_operation(struct bounded *b, const struct hd_event *e) {
   struct hd_cc_event out = {.step = 1, .thread = e->op.thread, .object = e->op.object, .site = e->op.pc};
-  if (!order_of(e, &out.kind)) hd_inexact_note(b->s->past.inexact, HD_INEXACT_NOT_ORDERED, e->op.pc);
+  bool known = order_of(e, &out.kind);
   if (out.kind == HD_CC_CREATE || out.kind == HD_CC_JOIN) out.child = (uint16_t)e->op.object;
-  hd_vec_push(&b->event, out);
+  add(b, &out);
+  if (!known) b->unordered[e->op.thread] = e->op.pc;
 }
 
 static bool is_step(const struct hd_event *e) {
@@ -225,6 +237,7 @@ static void load(struct bounded *b, const struct hd_event *event, size_t n) {
   bool *pending = hd_alloc(HD_MAX_THREADS * sizeof *pending); /* the thread's access has no record yet */
   uint64_t *site = hd_alloc(HD_MAX_THREADS * sizeof *site);
   b->event.n = b->same.n = 0;
+  memset(b->unordered, 0, sizeof b->unordered);
   for (size_t i = 0; i <= n; i++) {
     for (; k < nlog && log[k].point <= i; k++) {
       const struct hd_symbolic_record *r = &log[k];
@@ -241,9 +254,8 @@ static void load(struct bounded *b, const struct hd_event *event, size_t n) {
     if (!is_step(e) || e->op.thread >= HD_MAX_THREADS) continue;
     unsigned t = e->op.thread;
     if (pending[t]) { /* an access of code without shadows */
-      hd_vec_push(&b->event, ((struct hd_cc_event){
-                                 .kind = HD_CC_OTHER, .step = 1, .thread = (uint16_t)t, .site = site[t]}));
-      hd_inexact_note(b->s->past.inexact, HD_INEXACT_NOT_ORDERED, site[t]);
+      add(b, &(struct hd_cc_event){.kind = HD_CC_OTHER, .step = 1, .thread = (uint16_t)t, .site = site[t]});
+      b->unordered[t] = site[t];
     }
     pending[t] = is_access(e);
     site[t] = e->op.pc;
@@ -255,19 +267,30 @@ static void load(struct bounded *b, const struct hd_event *event, size_t n) {
 
 /* ---- executions ---- */
 
+/* The lowest value that is allowed for an input nobody asked anything about. */
+static uint64_t allowed(const struct hd_symbolic_input *in, uint64_t value) {
+  unsigned up = 64 - 8 * (in->size < 8 ? in->size : 8);
+  int64_t v = (int64_t)(value << up) >> up;
+  if (!(in->flags & HD_INPUT_SIGNED)) v = (int64_t)value;
+  return in->flags & HD_INPUT_RANGE && (v < in->lo || v > in->hi) ? (uint64_t)in->lo : value;
+}
+
+/* A symbol that the solver does not mention is 0, unless its input has a range without 0. */
 static void write_inputs(const struct bounded *b, struct hd_symbolic *sym, const struct hd_values *values) {
-  for (uint32_t i = 0; i < sym->ninputs && i < HD_MAX_INPUTS; i++) { /* what the plan does not ask for */
+  for (uint32_t i = 0; i < sym->ninputs && i < HD_MAX_INPUTS; i++) {
     const struct hd_symbolic_input *in = &sym->input[i];
-    int64_t low = in->flags & HD_INPUT_RANGE ? in->lo : 0;
     for (uint32_t k = 0; k < in->size && in->at + k < HD_MAX_INPUT_BYTES; k++)
-      sym->bytes[in->at + k] = k < 8 ? (uint8_t)((uint64_t)low >> 8 * k) : 0;
+      sym->bytes[in->at + k] = k < 8 ? (uint8_t)(allowed(in, 0) >> 8 * k) : 0;
   }
   for (uint32_t i = 0; i < hd_import_symbols(b->import); i++) {
     const struct hd_leaf *l = hd_import_leaf(b->import, i);
-    if (l->op != HD_EXPR_INPUT || l->a >= sym->ninputs || i >= values->n) continue;
+    if (l->op != HD_EXPR_INPUT || l->a >= sym->ninputs || l->a >= HD_MAX_INPUTS) continue;
+    const struct hd_symbolic_input *in = &sym->input[l->a];
+    uint64_t value = hd_values_of(values, i);
+    if (l->b == 0 && l->width == 8 * in->size) value = allowed(in, value);
     for (uint32_t k = 0; k < (l->width + 7u) / 8; k++) {
-      uint64_t at = (uint64_t)sym->input[l->a].at + l->b + k;
-      if (at < HD_MAX_INPUT_BYTES) sym->bytes[at] = (uint8_t)(values->v[i] >> 8 * k);
+      uint64_t at = (uint64_t)in->at + l->b + k;
+      if (at < HD_MAX_INPUT_BYTES) sym->bytes[at] = (uint8_t)(value >> 8 * k);
     }
   }
 }
@@ -359,31 +382,29 @@ static int search(struct bounded *b, enum hd_stop *stop, struct hd_err *err) {
   return HD_OK;
 }
 
-/* What was covered, for the user. */
-static void report(const struct bounded *b, struct hd_str *out) {
-  size_t n, known = 0;
+/* What was covered. `stop`: why the search ended. */
+static void report(struct bounded *b, enum hd_stop stop) {
+  size_t n;
+  struct hd_session *s = b->s;
   const struct hd_cc_stats *st = hd_cc_stats(b->search);
   const struct hd_cc_branch *branch = hd_cc_branches(b->search, &n);
-  unsigned covered = 0, top = 0;
-  for (size_t i = 0; i < n; i++) {
-    known++;
-    covered += branch[i].covered;
-    if (branch[i].covered && branch[i].degree > top) top = branch[i].degree;
-  }
-  hd_str_addf(out, "branches that depend on inputs or shared memory: %u of %zu outcomes covered", covered,
-              known);
-  for (unsigned k = 0; k <= top && covered; k++) {
-    unsigned here = 0;
-    for (size_t i = 0; i < n; i++) here += branch[i].covered && branch[i].degree == k;
-    hd_str_addf(out, "%s%u with %u%s", k ? ", " : ": ", here, k, k ? "" : " interferences");
-  }
-  hd_str_addf(out, "\nscenarios: %llu (%llu executed, %llu without a schedule, %llu without inputs)\n",
-              (unsigned long long)st->scenarios, (unsigned long long)st->executions,
-              (unsigned long long)st->no_order, (unsigned long long)st->no_inputs);
-  const struct hd_solver_stats *q = hd_solver_stats(b->solver);
-  hd_str_addf(out, "solver: %llu questions, %llu asked of Z3 in %.2f s, %llu without an answer\n",
-              (unsigned long long)q->queries, (unsigned long long)q->asked, q->seconds,
-              (unsigned long long)q->unknown);
+  const char *why = stop != HD_STOP_FINISHED ? "the search stopped before"
+                    : st->unknown            ? "the solver gave up"
+                                             : "no scenario leads there";
+  for (size_t i = 0; i < n; i++)
+    hd_vec_push(&s->branches,
+                ((struct hd_branch_outcome){.site = branch[i].site,
+                                            .thread = branch[i].thread,
+                                            .degree = branch[i].covered ? (int)branch[i].degree : -1,
+                                            .taken = branch[i].taken,
+                                            .covered = branch[i].covered,
+                                            .why = why}));
+  hd__branches_report(s, "inputs or shared memory", hd_solver_stats(b->solver));
+  if (s->config.covered)
+    hd_str_addf(s->config.covered,
+                "scenarios: %llu (%llu executed, %llu without a schedule, %llu without inputs)\n",
+                (unsigned long long)st->scenarios, (unsigned long long)st->executions,
+                (unsigned long long)st->no_order, (unsigned long long)st->no_inputs);
 }
 
 int hd__bounded_run(struct hd_session *s, enum hd_stop *stop, struct hd_err *err) {
@@ -395,7 +416,7 @@ int hd__bounded_run(struct hd_session *s, enum hd_stop *stop, struct hd_err *err
   if (rc == HD_OK) {
     begin(&b);
     rc = search(&b, stop, err);
-    if (rc == HD_OK && s->config.covered) report(&b, s->config.covered);
+    if (rc == HD_OK) report(&b, *stop);
   }
   hd_cc_free(b.search);
   hd_solver_free(b.solver);

@@ -87,6 +87,7 @@ void hd_inputs_show(struct hd_finding *f, const struct hd_inputs *in, const stru
   f->input = hd_alloc(in->n * sizeof *f->input + 1);
   for (size_t i = 0; i < in->n; i++) {
     const struct hd_symbolic_input *x = &in->v[i];
+    if (x->thread >= rec->nthreads) continue; /* it is another execution's */
     struct hd_input_shown *to = &f->input[f->ninputs++];
     to->thread = hd_thread_name(rec->thread, rec->nthreads, x->thread);
     to->name = hd_strdup(x->name);

@@ -65,59 +65,34 @@ static int next_round(struct hd_session *s, struct hd_err *err) {
 
 /* ---- what was covered, for the user ---- */
 
-#define MAX_LISTED 12
-
-struct report {
-  HD_VEC(struct hd_outcome_seen) seen;
-};
-
 static void keep(void *arg, const struct hd_outcome_seen *o) {
-  struct report *r = arg;
-  hd_vec_push(&r->seen, *o);
+  struct hd_branches *b = arg;
+  hd_vec_push(b, ((struct hd_branch_outcome){.site = o->site,
+                                             .thread = -1,
+                                             .degree = -1,
+                                             .taken = o->taken,
+                                             .is_case = o->is_case,
+                                             .covered = o->covered,
+                                             .why = o->open      ? "not every way there was tried"
+                                                    : o->unknown ? "the solver gave up"
+                                                                 : "no input leads there"}));
 }
 
-static int by_site(const void *a, const void *b) {
-  const struct hd_outcome_seen *x = a, *y = b;
-  return x->site != y->site ? (x->site > y->site) - (x->site < y->site) : x->taken - y->taken;
-}
-
-static void add_missing(struct hd_str *out, const struct hd_outcome_seen *o, struct hd_symbolizer *sym) {
-  struct hd_frames f = {0};
-  hd_symbolize_pc(sym, o->site, false, &f);
-  const char *file = f.n && f.v[0].file ? f.v[0].file : "?";
-  hd_str_addf(out, "  %s:%d: %s not covered: %s\n", file, f.n ? f.v[0].line : 0,
-              o->is_case ? "a case of a switch, or that it is none," : "one outcome of a condition",
-              o->open      ? "not every way there was tried"
-              : o->unknown ? "the solver gave up"
-                           : "no input leads there");
-  hd_frames_free(&f);
-}
-
-static void report(const struct hd_session *s, struct hd_partition *p, struct hd_str *out) {
+void hd__branches_report(struct hd_session *s, const char *what, const struct hd_solver_stats *q) {
   const struct hd_control *c = &s->worker[0].control;
-  const struct hd_solver_stats *q = hd_partition_stats(p);
-  struct report r = {0};
-  unsigned covered = 0, missing = 0;
-  hd_partition_outcomes(p, keep, &r);
-  for (size_t i = 0; i < r.seen.n; i++) covered += r.seen.v[i].covered;
-  if (r.seen.n)
-    hd_str_addf(out, "branches that depend on inputs: %u of %zu outcomes covered\n", covered, r.seen.n);
-  if (r.seen.n > covered && hd_control_sane(c)) {
+  struct hd_str *out = s->config.covered;
+  if (s->branches.n && hd_control_sane(c)) {
     struct hd_symbolizer *sym =
         hd_symbolizer_new(c->ctl->module, c->ctl->status.nmodules, s->command.program.path, s->command.cwd);
-    qsort(r.seen.v, r.seen.n, sizeof *r.seen.v, by_site);
-    for (size_t i = 0; i < r.seen.n; i++) {
-      if (r.seen.v[i].covered || missing++ >= MAX_LISTED) continue;
-      add_missing(out, &r.seen.v[i], sym);
-    }
-    if (missing > MAX_LISTED) hd_str_addf(out, "  and %u more\n", missing - MAX_LISTED);
+    hd_branches_locate(&s->branches, sym);
     hd_symbolizer_free(sym);
   }
+  if (!out) return;
+  hd_branches_text(out, &s->branches, what);
   if (q->queries)
     hd_str_addf(out, "solver: %llu questions, %llu asked of Z3 in %.2f s, %llu without an answer\n",
                 (unsigned long long)q->queries, (unsigned long long)q->asked, q->seconds,
                 (unsigned long long)q->unknown);
-  hd_vec_free(&r.seen);
 }
 
 int hd__partition_run(struct hd_session *s, enum hd_stop *stop, struct hd_err *err) {
@@ -157,7 +132,10 @@ int hd__partition_run(struct hd_session *s, enum hd_stop *stop, struct hd_err *e
     rc = next_round(s, err);
     if (rc != HD_OK) break;
   }
-  if (rc == HD_OK && s->config.covered) report(s, p, s->config.covered);
+  if (rc == HD_OK) {
+    hd_partition_outcomes(p, keep, &s->branches);
+    hd__branches_report(s, "inputs", hd_partition_stats(p));
+  }
   hd_partition_free(p);
   return rc;
 }

@@ -523,6 +523,7 @@ void hd__session_conclude(struct hd_session *s, enum hd_stop stop) {
   }
   sum->executions += s->deaths;
   sum->input_classes = s->classes;
+  sum->branches = &s->branches;
   sum->processes = s->processes;
   sum->ranks = s->ranks;
   sum->suppressed = s->suppressed;

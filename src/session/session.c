@@ -197,6 +197,7 @@ void hd_session_free(struct hd_session *s) {
   json_decref(s->summary.coverage);
   hd_summary_fini(&s->summary);
   hd_roles_fini(&s->roles);
+  hd_branches_free(&s->branches);
   hd_str_fini(&s->error);
   hd_input_fini(&s->input);
   hd_suppressions_free(s->suppressions);

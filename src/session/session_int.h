@@ -74,13 +74,14 @@ struct hd_session {
   } news;
   double saved_at; /* when the search was last saved */
   struct hd_samples samples;
-  struct hd_roles roles;  /* of its threads, for strategies that mine them */
-  bool stopped;           /* by events.tick */
-  bool predicted;         /* config.predict is spent */
-  int failed;             /* HD_E*: a finding could not be confirmed or stored ... */
-  struct hd_err failure;  /* ... and why */
-  struct hd_status total; /* the summary points into it */
-  struct hd_str error;    /* why the runtime gave up; the summary points into it */
+  struct hd_roles roles;       /* of its threads, for strategies that mine them */
+  bool stopped;                /* by events.tick */
+  bool predicted;              /* config.predict is spent */
+  int failed;                  /* HD_E*: a finding could not be confirmed or stored ... */
+  struct hd_err failure;       /* ... and why */
+  struct hd_status total;      /* the summary points into it */
+  struct hd_branches branches; /* of a search of inputs; the summary points to them */
+  struct hd_str error;         /* why the runtime gave up; the summary points into it */
   struct hd_summary summary;
 };
 
@@ -172,6 +173,9 @@ int hd__crew_run(struct hd_session *s, enum hd_stop *stop, struct hd_err *err);
 
 /* ---- bounded.c ---- */
 
+/* Locates the branches that the session has got, and writes them to config.covered; `what` they depend on. */
+struct hd_solver_stats;
+void hd__branches_report(struct hd_session *s, const char *what, const struct hd_solver_stats *q);
 /* Searches inputs and schedules by bounded interference. */
 int hd__bounded_run(struct hd_session *s, enum hd_stop *stop, struct hd_err *err);
 

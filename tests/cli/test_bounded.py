@@ -1,4 +1,5 @@
 """heddle concolic --driver bounded: models of the literature (bench/concolic) are covered with as many interferences as it says."""
+import json
 import os
 import re
 import shutil
@@ -33,3 +34,85 @@ def test_model(s, name):
     for input_name, values in inputs.items():
         n = int(re.search(r"\b%s = (-?\d+)" % input_name, p.stdout)[1])
         s.check(n in values, "%s = %d" % (input_name, n))
+
+
+HEAD = """#include <heddle.h>
+#include <pthread.h>
+static _Atomic int x;
+"""
+MAIN = """int main(void) {
+  pthread_t a, b;
+  pthread_create(&a, 0, one, 0);
+  pthread_create(&b, 0, two, 0);
+  pthread_join(a, 0);
+  pthread_join(b, 0);
+  return 0;
+}
+"""
+
+
+def search(s, text, *words, want):
+    s.write("prog.c", HEAD + text + MAIN)
+    s.run([s.heddle, "cc", "--symbolic", "-w", "-g", "-O0", "prog.c", "-o", "prog"])
+    s.run([s.heddle, "concolic", "--driver", "bounded", "--all", "--no-explain", "--json", "r.json", *words, "--", "./prog"], want=want)
+    return json.loads(s.read("r.json"))
+
+
+def outcomes(r, line):
+    return {b["outcome"]: b.get("interferences") for b in r["branches"] if b["line"] == line}
+
+
+def test_range_with_zero(s):
+    """An input that has to be 0 is, though its range begins below."""
+    if not CLANG:
+        return
+    r = search(s, """static void *one(void *p) {
+  int i = (int)hd_input_range(-3, 12, "i");
+  if (i + i < 0) x = 1;
+  if (i == 0) hd_failure("zero");
+  return p;
+}
+static void *two(void *p) { return p; }
+""", want=1)
+    s.same([i["value"] for i in r["findings"][0]["inputs"]], ["0"], "inputs")
+    s.same(outcomes(r, 6), {True: 0, False: 0}, "outcomes")
+    s.same([x["reason"] for x in r["inexact"]], ["interferences"], "reasons")
+
+
+def test_failure_hides_nothing(s):
+    """What one thread does is seen though another one always fails."""
+    if not CLANG:
+        return
+    r = search(s, """static void *one(void *p) { hd_failure("one"); return p; }
+static void *two(void *p) {
+  int i = (int)hd_input_range(0, 9, "i");
+  if (i == 7) hd_target("seven");
+  if (i == 8) hd_failure("two");
+  return p;
+}
+""", want=1)
+    s.same(sorted(f["where"][0]["line"] for f in r["findings"]), [4, 8], "findings")
+    s.check("seven" in r["targets"], r.get("targets"))
+
+
+def test_outcomes(s):
+    """The outcomes in JSON and for lcov are those of the source, also where the compiler asks for the opposite."""
+    if not CLANG:
+        return
+    r = search(s, """static void *one(void *p) {
+  x = 3;
+  return p;
+}
+static void *two(void *p) {
+  int v = x;
+  if (v != 3) return p;
+  if ((v & 4) == 4) x = 5;
+  return p;
+}
+""", "--lcov", "branches.info", want=0)
+    s.same(outcomes(r, 10), {True: 0, False: 1}, "outcomes")
+    s.same(outcomes(r, 11), {True: None, False: 1}, "outcomes")
+    s.same([b["reason"] for b in r["branches"] if not b["covered"]], ["no scenario leads there"], "reasons")
+    text = s.read("branches.info")
+    s.check("SF:%s\n" % s.path("prog.c") in text and "BRDA:10,0,1,1\nBRDA:10,0,0,1\nBRDA:11,0,1,1\nBRDA:11,0,0,0\n" in text
+            and "BRF:4\nBRH:3\n" in text, text)

@@ -254,9 +254,14 @@ void hd__condition(uint32_t e, enum hd_symbolic_why why, uint64_t pc) {
   if (!e) return;
   struct hd_symbolic *s = hd__symbolic();
   struct hd_expr *x = hd__expr(e);
-  if (x->op == HD_EXPR_NOT) x = hd__expr(e = x->a);
-  hd__symbolic_record(&(struct hd_symbolic_record){
-      .kind = HD_RECORD_CONDITION, .why = (uint8_t)why, .expr = e, .value = x->value, .site = pc});
+  bool negated = x->op == HD_EXPR_NOT;
+  if (negated) x = hd__expr(e = x->a);
+  hd__symbolic_record(&(struct hd_symbolic_record){.kind = HD_RECORD_CONDITION,
+                                                   .why = (uint8_t)why,
+                                                   .negated = negated,
+                                                   .expr = e,
+                                                   .value = x->value,
+                                                   .site = pc});
   if (x->mark == s->round + 1) return;
   if (s->ncond == HD_MAX_CONDITIONS) {
     s->full |= HD_FULL_CONDITIONS;
