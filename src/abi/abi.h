@@ -15,7 +15,7 @@
 #include "abi/symbolic.h"
 
 #define HD_VERSION "0.1.0"
-#define HD_ABI_VERSION 33
+#define HD_ABI_VERSION 34
 #define HD_CTL_MAGIC 0x31656c6464656848ull /* "Heddle1" */
 #define HD_RUNTIME_SONAME "libheddle_rt.so.1"
 

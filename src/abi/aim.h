@@ -13,14 +13,22 @@
 #define HD_AIM_NAME "aim"      /* the strategy */
 #define HD_AIM_FAR 0x3fffffffu /* a distance: it cannot be reached from there */
 
+/* A place in the code: module 0 is the program, the others are its libraries; its offset is from where that is loaded. */
+#define HD_MAX_AIM_LIBRARIES 15
+#define HD_AIM_LIBRARY_NAME 64
+#define HD_AIM_SHIFT 40
+#define HD_AIM_CODE(module, offset) ((uint64_t)(module) << HD_AIM_SHIFT | (offset))
+
 struct hd_aims {
   uint32_t n; /* lines to reach, one after the other; 0: none */
   uint32_t nplaces;
   uint32_t silent; /* reaching the last one is no finding */
-  uint32_t unused;
+  uint32_t nlibraries;
+  char library[HD_MAX_AIM_LIBRARIES]
+              [HD_AIM_LIBRARY_NAME]; /* of modules from 1 on: the names of their files, without folders */
   struct {
-    uint64_t offset; /* from where the program is loaded */
-    uint64_t aim;    /* the line it belongs to */
+    uint64_t code; /* HD_AIM_CODE */
+    uint64_t aim;  /* the line it belongs to */
   } place[HD_MAX_AIM_PLACES];
 };
 
@@ -47,7 +55,7 @@ struct hd_aim_plan {
   uint32_t ncolumns; /* places to go to */
   uint32_t naims;    /* columns that are lines */
   uint32_t nbranches;
-  uint64_t at_row;         /* uint64_t[nrows]: offset of the first byte of each */
+  uint64_t at_row;         /* uint64_t[nrows]: HD_AIM_CODE of the first byte of each */
   uint64_t at_end;         /* uint32_t[nrows]: distance to the end of the function */
   uint64_t at_distance;    /* uint32_t[nrows][ncolumns] */
   uint64_t at_branches;    /* struct hd_aim_branch[nbranches] */

@@ -190,14 +190,20 @@ static int run(struct aim *a, struct hd_err *err) {
   char *cwd = hd_cwd();
   if (rc == HD_OK) rc = hd_program_open(o->after[0], getenv("PATH"), cwd ? cwd : "/", &program, err);
   free(cwd);
-  if (rc == HD_OK) rc = hd_places_open(&places, program.path, err);
+  char **library = NULL;
+  size_t nlibraries = 0;
+  if (rc == HD_OK) rc = hd_program_libraries(program.path, &library, &nlibraries, err);
+  if (rc == HD_OK) rc = hd_places_open(&places, program.path, library, nlibraries, err);
   c.program = &program;
+  c.library = library;
+  c.nlibraries = nlibraries;
   if (rc == HD_OK && o->from) rc = aim_at_warnings(a, &c, places, err);
   if (rc == HD_OK && !o->from) rc = hd_goal_parse(&goal, places, o->args[0], err);
   if (rc == HD_OK && !o->from) rc = aim_at(a, &c, &goal, NULL, places, err);
   if (rc == HD_OK) rc = write_json(a, err);
   hd_goal_fini(&goal);
   hd_places_close(places);
+  hd_libraries_free(library, nlibraries);
   hd_program_fini(&program);
   return rc;
 }

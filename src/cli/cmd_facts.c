@@ -13,9 +13,12 @@ static int show(const char *function, const char *name, struct hd_err *err) {
   int rc = hd_program_open(name, getenv("PATH"), cwd ? cwd : "/", &p, err);
   free(cwd);
   if (rc != HD_OK) return rc;
-  struct hd_fact_program program = {p.path, p.size, p.hash};
+  char **library = NULL;
+  struct hd_fact_program program = {.path = p.path, .size = p.size, .hash = p.hash};
   const struct hd_facts *f = NULL;
-  rc = hd_facts_open(&f, &program, hd_libdir(), err);
+  rc = hd_program_libraries(p.path, &library, &program.nlibraries, err);
+  program.library = library;
+  if (rc == HD_OK) rc = hd_facts_open(&f, &program, hd_libdir(), err);
   if (rc == HD_OK && !f)
     rc = hd_fail(err, HD_EUSAGE, "%s has no facts; build it with heddle cc --facts", name);
   if (rc == HD_OK) {
@@ -34,6 +37,7 @@ static int show(const char *function, const char *name, struct hd_err *err) {
     hd_str_fini(&out);
   }
   hd_facts_close(f);
+  hd_libraries_free(library, program.nlibraries);
   hd_program_fini(&p);
   return rc;
 }

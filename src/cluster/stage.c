@@ -7,11 +7,9 @@
 #include "session/command.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -41,33 +39,12 @@ static int add(struct hd_str *out, const char *path, struct hd_err *err) {
                        : HD_OK;
 }
 
-static bool of_system(const char *path) {
-  static const char *const folder[] = {"/lib/",     "/lib32/",     "/lib64/",
-                                       "/usr/lib/", "/usr/lib32/", "/usr/lib64/"};
-  for (size_t i = 0; i < sizeof folder / sizeof *folder; i++)
-    if (strncmp(path, folder[i], strlen(folder[i])) == 0) return true;
-  return strstr(path, "/libheddle_rt.so") != NULL; /* it comes with heddle */
-}
-
-/* The lines "NAME => PATH (ADDRESS)" of the dynamic linker. */
 static int add_libraries(struct hd_str *out, const char *program, struct hd_err *err) {
-  int pipe_fd[2], rc = HD_OK;
-  if (pipe(pipe_fd)) return hd_fail(err, HD_EENV, "--stage: %s", strerror(errno));
-  pid_t child = fork();
-  if (child == 0) {
-    dup2(pipe_fd[1], 1);
-    setenv("LD_TRACE_LOADED_OBJECTS", "1", 1);
-    execl(program, program, (char *)NULL);
-    _exit(1);
-  }
-  close(pipe_fd[1]);
-  FILE *f = fdopen(pipe_fd[0], "r");
-  char line[4352], path[4096];
-  while (f && rc == HD_OK && fgets(line, sizeof line, f))
-    if (sscanf(line, " %*s => %4095s (", path) == 1 && path[0] == '/' && !of_system(path))
-      rc = add(out, path, err);
-  if (f) fclose(f);
-  while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
+  char **library;
+  size_t n;
+  int rc = hd_program_libraries(program, &library, &n, err);
+  for (size_t i = 0; rc == HD_OK && i < n; i++) rc = add(out, library[i], err);
+  hd_libraries_free(library, n);
   return rc;
 }
 

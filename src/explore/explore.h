@@ -104,8 +104,11 @@ struct hd_search {
   /* The place of the pending operation of the thread and those that called it, innermost first. Returns how many; NULL:
    * only that of the operation is known. */
   unsigned (*walk)(struct hd_search *s, unsigned thread, uint64_t *out, unsigned max);
-  uint64_t base;  /* where the program is loaded */
-  unsigned aimed; /* lines of config.aims reached in this execution, one after the other */
+  uint64_t base; /* where the program is loaded */
+  struct {
+    uint64_t base, start, end;
+  } library[HD_MAX_AIM_LIBRARIES]; /* where those are that config.aims names; base 0: not loaded */
+  unsigned aimed;                  /* lines of config.aims reached in this execution, one after the other */
   const struct hd_guard *const *guard; /* of the pending operations, [thread]; NULL: none has one (order.h) */
   struct hd_layout *layout;            /* of this process; NULL: addresses mean the same everywhere */
   const struct hd_numbers

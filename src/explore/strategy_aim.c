@@ -85,11 +85,20 @@ _Static_assert(HD_AIM_NODE_BYTES == sizeof(struct node) &&
 
 /* ---- distances ---- */
 
+/* The place in the code before that return address. */
+static uint64_t code_of(struct hd_search *s, uint64_t pc) {
+  for (unsigned i = 0; i < s->config->aims.nlibraries && i < HD_MAX_AIM_LIBRARIES; i++) {
+    if (s->library[i].base && pc > s->library[i].start && pc <= s->library[i].end)
+      return HD_AIM_CODE(i + 1, pc - 1 - s->library[i].base);
+  }
+  return pc - 1 - s->base;
+}
+
 /* The range of code with that return address; NONE: it is not known. */
 static uint32_t row_of(struct hd_search *s, uint64_t pc) {
   const struct hd_aim_plan *p = plan(s);
   const uint64_t *row = (const uint64_t *)(s->memory + p->at_row);
-  uint64_t at = pc - 1 - s->base;
+  uint64_t at = code_of(s, pc);
   uint32_t lo = 0, hi = p->nrows;
   while (lo < hi) {
     uint32_t mid = (lo + hi) / 2;

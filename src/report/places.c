@@ -1,7 +1,7 @@
 /* places.c: source lines of a program as addresses, and back, with elfutils' libdw. Runs in the supervisor.
  *
- * Everything is read from the file of the program; its libraries are not looked at. A relative path of the debug
- * information is relative to the folder of the compilation. */
+ * Everything is read from the files of the program and its libraries. A relative path of the debug information is relative to
+ * the folder of the compilation. */
 #include "report/places.h"
 #include "report/scopes.h"
 
@@ -13,15 +13,21 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The file of the program, or of a library. */
+struct module {
+  int fd;
+  Dwarf *dwarf;
+  char *path;
+};
+
 struct unit_range {
   uint64_t lo, hi;
   Dwarf_Off die;
 };
 
 struct hd_places {
-  int fd;
-  Dwarf *dwarf;
-  char *program;
+  struct module module[1 + HD_MAX_AIM_LIBRARIES]; /* as HD_AIM_CODE numbers them */
+  size_t nmodules;
   HD_VEC(struct hd_place_row) row;
   HD_VEC(char *) path;            /* of files, absolute */
   HD_VEC(struct unit_range) unit; /* in increasing order */
@@ -59,14 +65,15 @@ static const char *intern(struct hd_places *p, const char *dir, const char *file
   return path;
 }
 
-static void read_unit(struct hd_places *p, Dwarf_Die *cu) {
+static void read_unit(struct hd_places *p, Dwarf_Die *cu, uint64_t module) {
   Dwarf_Lines *lines;
   size_t n;
   Dwarf_Attribute attr;
   const char *dir = dwarf_formstring(dwarf_attr(cu, DW_AT_comp_dir, &attr)), *last = NULL, *path = NULL;
   Dwarf_Addr base, lo, hi;
   for (ptrdiff_t at = 0; (at = dwarf_ranges(cu, at, &base, &lo, &hi)) > 0;)
-    hd_vec_push(&p->unit, ((struct unit_range){lo, hi, dwarf_dieoffset(cu)}));
+    hd_vec_push(&p->unit,
+                ((struct unit_range){HD_AIM_CODE(module, lo), HD_AIM_CODE(module, hi), dwarf_dieoffset(cu)}));
   if (dwarf_getsrclines(cu, &lines, &n)) return;
   for (size_t i = 0; i < n; i++) {
     Dwarf_Line *l = dwarf_onesrcline(lines, i);
@@ -76,7 +83,7 @@ static void read_unit(struct hd_places *p, Dwarf_Die *cu) {
     if (dwarf_lineaddr(l, &addr)) continue;
     dwarf_lineendsequence(l, &end);
     dwarf_linebeginstatement(l, &statement);
-    r.offset = addr;
+    r.code = HD_AIM_CODE(module, addr);
     if (!end) {
       const char *file = dwarf_linesrc(l, NULL, NULL);
       dwarf_lineno(l, &r.line);
@@ -89,9 +96,9 @@ static void read_unit(struct hd_places *p, Dwarf_Die *cu) {
   }
 }
 
-static int by_offset(const void *a, const void *b) {
+static int by_code(const void *a, const void *b) {
   const struct hd_place_row *x = a, *y = b;
-  if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
+  if (x->code != y->code) return x->code < y->code ? -1 : 1;
   return (x->file != NULL) - (y->file != NULL); /* the end of a sequence comes first */
 }
 
@@ -100,35 +107,63 @@ static int by_lo(const void *a, const void *b) {
   return (x->lo > y->lo) - (x->lo < y->lo);
 }
 
-int hd_places_open(struct hd_places **out, const char *program, struct hd_err *err) {
-  struct hd_places *p = *out = hd_alloc(sizeof *p);
-  p->program = hd_strdup(program);
-  p->fd = open(program, O_RDONLY | O_CLOEXEC);
-  p->dwarf = p->fd >= 0 ? dwarf_begin(p->fd, DWARF_C_READ) : NULL;
-  if (!p->dwarf) return hd_fail(err, HD_EUSAGE, "%s has no debug information; build it with -g", program);
+static void close_module(struct module *m) {
+  if (m->dwarf) dwarf_end(m->dwarf);
+  if (m->fd >= 0) close(m->fd);
+  free(m->path);
+}
+
+/* A library without debug information is left out. */
+static void read_module(struct hd_places *p, const char *path) {
+  struct module *m = &p->module[p->nmodules];
+  size_t before = p->row.n;
+  m->fd = open(path, O_RDONLY | O_CLOEXEC);
+  m->dwarf = m->fd >= 0 ? dwarf_begin(m->fd, DWARF_C_READ) : NULL;
   Dwarf_Off at = 0, next;
   size_t head;
-  while (dwarf_nextcu(p->dwarf, at, &next, &head, NULL, NULL, NULL) == 0) {
+  while (m->dwarf && dwarf_nextcu(m->dwarf, at, &next, &head, NULL, NULL, NULL) == 0) {
     Dwarf_Die cu;
-    if (dwarf_offdie(p->dwarf, at + head, &cu)) read_unit(p, &cu);
+    if (dwarf_offdie(m->dwarf, at + head, &cu)) read_unit(p, &cu, p->nmodules);
     at = next;
   }
-  if (p->row.n) qsort(p->row.v, p->row.n, sizeof *p->row.v, by_offset);
-  if (p->unit.n) qsort(p->unit.v, p->unit.n, sizeof *p->unit.v, by_lo);
+  m->path = hd_strdup(path);
+  if (p->row.n > before || !p->nmodules)
+    p->nmodules++;
+  else
+    close_module(m);
+}
+
+static const char *base_of(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+int hd_places_open(struct hd_places **out, const char *program, char *const *library, size_t n,
+                   struct hd_err *err) {
+  struct hd_places *p = *out = hd_alloc(sizeof *p);
+  read_module(p, program);
+  for (size_t i = 0; i < n && p->nmodules <= HD_MAX_AIM_LIBRARIES; i++)
+    if (strlen(base_of(library[i])) < HD_AIM_LIBRARY_NAME && !strpbrk(base_of(library[i]), " \n"))
+      read_module(p, library[i]);
   if (!p->row.n) return hd_fail(err, HD_EUSAGE, "%s has no debug information; build it with -g", program);
+  qsort(p->row.v, p->row.n, sizeof *p->row.v, by_code);
+  if (p->unit.n) qsort(p->unit.v, p->unit.n, sizeof *p->unit.v, by_lo);
   return HD_OK;
+}
+
+void hd_places_libraries(const struct hd_places *p, struct hd_aims *out) {
+  out->nlibraries = (uint32_t)p->nmodules - 1;
+  for (size_t i = 1; i < p->nmodules; i++) strcpy(out->library[i - 1], base_of(p->module[i].path));
 }
 
 void hd_places_close(struct hd_places *p) {
   if (!p) return;
   hd__scopes_forget();
-  if (p->dwarf) dwarf_end(p->dwarf);
-  if (p->fd >= 0) close(p->fd);
+  for (size_t i = 0; i < p->nmodules; i++) close_module(&p->module[i]);
   for (size_t i = 0; i < p->path.n; i++) free(p->path.v[i]);
   hd_vec_free(&p->path);
   hd_vec_free(&p->row);
   hd_vec_free(&p->unit);
-  free(p->program);
   free(p);
 }
 
@@ -151,18 +186,19 @@ static int number_of(Dwarf_Die *die, unsigned name) {
   return dwarf_formudata(dwarf_attr(die, name, &attr), &v) == 0 ? (int)v : 0;
 }
 
-size_t hd_places_scopes(struct hd_places *p, uint64_t offset, struct hd_place_scope out[HD_PLACE_SCOPES]) {
+size_t hd_places_scopes(struct hd_places *p, uint64_t code, struct hd_place_scope out[HD_PLACE_SCOPES]) {
   size_t lo = 0, hi = p->unit.n;
+  const struct module *m = &p->module[code >> HD_AIM_SHIFT];
   while (lo < hi) {
     size_t mid = (lo + hi) / 2;
-    if (p->unit.v[mid].lo <= offset)
+    if (p->unit.v[mid].lo <= code)
       lo = mid + 1;
     else
       hi = mid;
   }
   Dwarf_Die cu, scope[HD_MAX_SCOPES];
-  if (!lo || offset >= p->unit.v[lo - 1].hi || !dwarf_offdie(p->dwarf, p->unit.v[lo - 1].die, &cu)) return 0;
-  int n = hd__scopes_at(&cu, offset, scope);
+  if (!lo || code >= p->unit.v[lo - 1].hi || !dwarf_offdie(m->dwarf, p->unit.v[lo - 1].die, &cu)) return 0;
+  int n = hd__scopes_at(&cu, code & (HD_AIM_CODE(1, 0) - 1), scope);
   for (int i = 0; i < n; i++) {
     out[i] = (struct hd_place_scope){.function = name_of(&scope[i])};
     if (i) out[i].line = number_of(&scope[i - 1], DW_AT_call_line);
@@ -201,13 +237,13 @@ int hd_places_file(struct hd_places *p, const char *file, const char **path, str
   if (!*path) {
     struct hd_near near = {.word = file, .len = strlen(file)};
     for (size_t i = 0; i < p->path.n; i++) {
-      const char *slash = strrchr(p->path.v[i], '/');
-      hd_near_try(&near, slash ? slash + 1 : p->path.v[i]);
+      hd_near_try(&near, base_of(p->path.v[i]));
     }
     rc = near.best ? hd_fail(err, HD_EUSAGE, "%s is not a source file of %s; did you mean %s?", file,
-                             p->program, near.best)
-                   : hd_fail(err, HD_EUSAGE, "%s is not a source file of %s, or was compiled without -g",
-                             file, p->program);
+                             p->module[0].path, near.best)
+                   : hd_fail(err, HD_EUSAGE,
+                             "%s is not a source file of %s or its libraries, or was compiled without -g",
+                             file, p->module[0].path);
   } else if (second) {
     rc = hd_fail(err, HD_EUSAGE, "%s may be %s or %s: give more of its path", file, *path, second);
   }
@@ -215,7 +251,7 @@ int hd_places_file(struct hd_places *p, const char *file, const char **path, str
   return rc;
 }
 
-int hd_places_line(struct hd_places *p, const char *path, int line, hd_offsets *out, struct hd_err *err) {
+int hd_places_line(struct hd_places *p, const char *path, int line, hd_codes *out, struct hd_err *err) {
   size_t before = out->n;
   int nearest = 0;
   for (size_t i = 0; i < p->row.n; i++) {
@@ -226,12 +262,11 @@ int hd_places_line(struct hd_places *p, const char *path, int line, hd_offsets *
     if (r->line != line) continue;
     const struct hd_place_row *prev = i ? &p->row.v[i - 1] : NULL;
     bool goes_on = prev && prev->file && prev->line == line && strcmp(prev->file, path) == 0;
-    bool empty = i + 1 < p->row.n && p->row.v[i + 1].offset == r->offset && p->row.v[i + 1].file &&
+    bool empty = i + 1 < p->row.n && p->row.v[i + 1].code == r->code && p->row.v[i + 1].file &&
                  p->row.v[i + 1].line != line;
-    if (!goes_on && !empty) hd_vec_push(out, r->offset);
+    if (!goes_on && !empty) hd_vec_push(out, r->code);
   }
   if (out->n > before) return HD_OK;
-  const char *slash = strrchr(path, '/');
-  return hd_fail(err, HD_EUSAGE, "no code at %s:%d; the nearest line with code is %d",
-                 slash ? slash + 1 : path, line, nearest);
+  return hd_fail(err, HD_EUSAGE, "no code at %s:%d; the nearest line with code is %d", base_of(path), line,
+                 nearest);
 }

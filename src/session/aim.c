@@ -23,7 +23,7 @@ int hd_goal_add(struct hd_goal *g, struct hd_places *places, const char *file, i
   if (rc != HD_OK) return rc;
   struct hd_aim_line *l = &g->line[g->n++];
   *l = (struct hd_aim_line){hd_sprintf("%s:%d", file, line), path, line};
-  hd_offsets at = {0};
+  hd_codes at = {0};
   rc = hd_places_line(places, path, line, &at, err);
   hd_vec_free(&at);
   for (size_t i = 0; i + 1 < g->n && rc == HD_OK; i++)
@@ -59,15 +59,16 @@ void hd_goal_fini(struct hd_goal *g) {
 static int set_aims(struct hd_aims *a, const struct hd_goal *g, struct hd_places *places,
                     struct hd_err *err) {
   *a = (struct hd_aims){.n = (uint32_t)g->n, .silent = g->failure};
+  hd_places_libraries(places, a);
   for (size_t i = 0; i < g->n; i++) {
-    hd_offsets at = {0};
+    hd_codes at = {0};
     int rc = hd_places_line(places, g->line[i].path, g->line[i].line, &at, err);
     for (size_t k = 0; k < at.n && rc == HD_OK; k++) {
       if (a->nplaces == HD_MAX_AIM_PLACES)
         rc = hd_fail(err, HD_EUSAGE, "%s: the lines have more than %d places in the code", g->line[i].given,
                      HD_MAX_AIM_PLACES);
       else
-        a->place[a->nplaces].offset = at.v[k], a->place[a->nplaces++].aim = i;
+        a->place[a->nplaces].code = at.v[k], a->place[a->nplaces++].aim = i;
     }
     hd_vec_free(&at);
     if (rc != HD_OK) return rc;

@@ -34,6 +34,8 @@ struct hd_aim_config {
   bool no_refine, no_meta, fsm;
   bool complete; /* try to show that the lines cannot be reached */
   const struct hd_program *program;
+  char *const *library; /* those of its libraries that may have lines and facts */
+  size_t nlibraries;
   bool no_facts; /* do not use those of the program */
 };
 

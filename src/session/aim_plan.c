@@ -240,7 +240,7 @@ static void add_branches(struct making *m, size_t naims, uint32_t aim, const uin
 static size_t chain_at(const struct index *x, struct hd_places *places, const struct hd_place_row *r,
                        uint32_t out[HD_PLACE_SCOPES]) {
   struct hd_place_scope scope[HD_PLACE_SCOPES];
-  size_t n = r->file ? hd_places_scopes(places, r->offset, scope) : 0, k = 0;
+  size_t n = r->file ? hd_places_scopes(places, r->code, scope) : 0, k = 0;
   for (size_t i = 0; i < n; i++) {
     int line = i ? scope[i].line : r->line, column = i ? scope[i].column : r->column;
     uint32_t node = node_at(x, scope[i].function, line, column);
@@ -258,7 +258,7 @@ static void fill_rows(struct hd_plan *p, const struct index *x, struct hd_places
   p->end = hd_alloc((n + 1) * sizeof *p->end);
   p->distance = hd_alloc((n + 1) * p->ncolumns * sizeof *p->distance);
   for (size_t i = 0; i < n; i++) {
-    if (i + 1 < n && row[i + 1].offset == row[i].offset) continue;
+    if (i + 1 < n && row[i + 1].code == row[i].code) continue;
     uint32_t chain[HD_PLACE_SCOPES], *to = p->distance + p->nrows * p->ncolumns, way = 0;
     size_t length = chain_at(x, places, &row[i], chain);
     for (size_t c = 0; c < p->ncolumns; c++) to[c] = HD_AIM_FAR;
@@ -269,7 +269,7 @@ static void fill_rows(struct hd_plan *p, const struct index *x, struct hd_places
       }
       way = end ? way + end[chain[k]] : HD_AIM_FAR;
     }
-    p->row[p->nrows] = row[i].offset;
+    p->row[p->nrows] = row[i].code;
     p->end[p->nrows++] = !length ? 0 : way < HD_AIM_FAR ? way : HD_AIM_FAR;
   }
 }
@@ -310,14 +310,23 @@ static void make(struct hd_plan *p, const struct hd_aim_config *c, const struct 
   free(x.by_name);
 }
 
+/* Whether there are facts about the code of a line: a library may have none. */
+static bool knows(const struct hd_facts *f, const struct hd_goal *g) {
+  for (size_t i = 0; i < g->n; i++)
+    for (uint32_t k = 0; k < f->nfunctions; k++)
+      if (same_file(g->line[i].path, hd_facts_string(f, hd_facts_functions(f)[k].file))) return true;
+  return false;
+}
+
 int hd_plan_make(struct hd_plan *p, const struct hd_aim_config *c, const struct hd_goal *g,
                  struct hd_places *places, struct hd_err *err) {
   *p = (struct hd_plan){0};
   if (c->no_facts) return HD_OK;
-  struct hd_fact_program program = {c->program->path, c->program->size, c->program->hash};
+  struct hd_fact_program program = {c->program->path, c->program->size, c->program->hash, c->library,
+                                    c->nlibraries};
   const struct hd_facts *f = NULL;
   int rc = hd_facts_open(&f, &program, hd_libdir(), err);
-  if (rc == HD_OK && f) make(p, c, g, places, f);
+  if (rc == HD_OK && f && knows(f, g)) make(p, c, g, places, f);
   hd_facts_close(f);
   return rc;
 }

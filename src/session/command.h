@@ -38,6 +38,10 @@ struct hd_command {
   char *calls;  /* file with the results of earlier calls, or NULL: control begins with main */
 };
 
+/* The shared libraries that the dynamic linker loads for it, without those of the system (libraries.c). The caller frees. */
+int hd_program_libraries(const char *program, char ***library, size_t *n, struct hd_err *err);
+void hd_libraries_free(char **library, size_t n);
+
 /* Where the program is, a name without a slash as the shell finds it. The caller frees; NULL with `err` set. */
 char *hd_program_find(const char *name, struct hd_err *err);
 /* The command for `argv` in the folder `cwd` (NULL: the current one), with the current environment. */

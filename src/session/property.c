@@ -248,8 +248,8 @@ static int write_plan(struct making *m, struct hd_places *places, char *memory, 
   h.size = at;
   for (size_t i = 0; i < nrows; i++) {
     struct hd_place_scope scope[HD_PLACE_SCOPES];
-    ((uint64_t *)(memory + h.at_row))[i] = row[i].offset;
-    size_t n = hd_places_scopes(places, row[i].offset, scope);
+    ((uint64_t *)(memory + h.at_row))[i] = row[i].code;
+    size_t n = hd_places_scopes(places, row[i].code, scope);
     unsigned line = row[i].file && row[i].line ? (unsigned)row[i].line : HD_RACE_ANY_LINE;
     ((uint32_t *)(memory + h.at_place))[i] =
         n && scope[0].function ? find_place(m, scope[0].function, line) : 0;
@@ -290,7 +290,7 @@ int hd__property_prepare(struct hd_session *s, struct hd_err *err) {
         "--property needs facts about all of the code, and there are none about %s: build all of %s with "
         "heddle cc --facts",
         m.missing, program);
-  if (rc == HD_OK) rc = hd_places_open(&places, program, err);
+  if (rc == HD_OK) rc = hd_places_open(&places, program, NULL, 0, err);
   if (rc == HD_OK) hd_places_rows(places, &nrows);
   if (rc == HD_OK && !nrows)
     rc = hd_fail(err, HD_EUSAGE, "--property needs debug information: build %s with -g", program);

@@ -53,13 +53,16 @@ static void add_numbers(struct hd_str *out, const struct hd_numbers *n) {
   hd_str_addc(out, '\n');
 }
 
-/* The lines to reach, as offsets in the program with the number of their line; none if there are none. */
+/* The lines to reach, as offsets in the program or a library with the number of their line; none if there are none. */
 static void add_aims(struct hd_str *out, const struct hd_aims *a) {
   if (!a->n) return;
   hd_str_addf(out, "aims %d", (int)a->silent);
-  for (uint32_t i = 0; i < a->nplaces; i++)
-    hd_str_addf(out, " %llx.%llu", (unsigned long long)a->place[i].offset,
-                (unsigned long long)a->place[i].aim);
+  for (uint32_t i = 0; i < a->nplaces; i++) {
+    uint64_t module = a->place[i].code >> HD_AIM_SHIFT, offset = a->place[i].code & (HD_AIM_CODE(1, 0) - 1);
+    hd_str_addc(out, ' ');
+    if (module) hd_str_addf(out, "%s+", a->library[module - 1]);
+    hd_str_addf(out, "%llx.%llu", (unsigned long long)offset, (unsigned long long)a->place[i].aim);
+  }
   hd_str_addc(out, '\n');
 }
 
@@ -276,6 +279,26 @@ static int read_numbers(struct hd_schedule *s, struct reader *r) {
   return HD_OK;
 }
 
+/* The number of a module of that name, which is added if it is new; -1: there are too many, or it is none. */
+static int module_named(struct hd_aims *a, const char *name) {
+  uint32_t k = 0;
+  while (k < a->nlibraries && strcmp(a->library[k], name) != 0) k++;
+  if (k == HD_MAX_AIM_LIBRARIES || !*name || strlen(name) >= HD_AIM_LIBRARY_NAME) return -1;
+  if (k == a->nlibraries) strcpy(a->library[a->nlibraries++], name);
+  return (int)k + 1;
+}
+
+/* "1a2b" or "libx.so+1a2b". */
+static bool read_code(struct hd_aims *a, char *word, uint64_t *code) {
+  char *plus = strrchr(word, '+');
+  if (plus) *plus = '\0';
+  int module = plus ? module_named(a, word) : 0;
+  uint64_t offset;
+  if (module < 0 || !hd_parse_u64(plus ? plus + 1 : word, 16, HD_AIM_CODE(1, 0) - 1, &offset)) return false;
+  *code = HD_AIM_CODE(module, offset);
+  return true;
+}
+
 /* As for read_numbers. Lines are numbered without gaps, in order. */
 static int read_aims(struct hd_schedule *s, struct reader *r) {
   static const char what[] = "places such as 1a2b.0 after \"aims 0\" or \"aims 1\"";
@@ -287,13 +310,13 @@ static int read_aims(struct hd_schedule *s, struct reader *r) {
   if (!hd_parse_u64(word, 10, 1, &silent)) return refuse(r, what);
   a->silent = (uint32_t)silent;
   while ((word = strsep(&line, " "))) {
-    char *dot = strchr(word, '.');
+    char *dot = strrchr(word, '.');
     if (dot) *dot = '\0';
-    uint64_t offset, aim;
-    if (!dot || a->nplaces == HD_MAX_AIM_PLACES || !hd_parse_u64(word, 16, UINT64_MAX, &offset) ||
+    uint64_t code, aim;
+    if (!dot || a->nplaces == HD_MAX_AIM_PLACES || !read_code(a, word, &code) ||
         !hd_parse_u64(dot + 1, 10, HD_MAX_AIMS - 1, &aim) || aim > a->n || aim + 1 < a->n)
       return refuse(r, what);
-    a->place[a->nplaces].offset = offset;
+    a->place[a->nplaces].code = code;
     a->place[a->nplaces++].aim = aim;
     if (aim == a->n) a->n++;
   }

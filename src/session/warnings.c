@@ -284,7 +284,7 @@ static bool read_infer(raws *out, const char *text) {
 static bool usable(struct hd_places *places, const struct frame *f) {
   struct hd_err ignored;
   const char *path;
-  hd_offsets at = {0};
+  hd_codes at = {0};
   bool good = hd_places_file(places, f->file, &path, &ignored) == HD_OK &&
               hd_places_line(places, path, f->line, &at, &ignored) == HD_OK;
   hd_vec_free(&at);

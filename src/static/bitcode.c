@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 #define MAGIC 0xdec04342u
 
@@ -162,6 +164,17 @@ int hd_races_read(const char *program, const char *libdir, const struct hd_race_
 int hd__bitcode_read(const char *program, const char *libdir, const struct hd_fact_sink *sink, size_t *units,
                      struct hd_err *err) {
   struct reading r = {.program = program, .libdir = libdir, .sink = sink, .units = units, .err = err};
-  *units = 0;
   return each_section(program, read_section, &r);
+}
+
+static int hash_section(void *arg, const char *p, size_t n) {
+  uint64_t *hash = arg;
+  *hash = XXH64(p, n, *hash + 1);
+  return HD_OK;
+}
+
+uint64_t hd__bitcode_hash(const char *file) {
+  uint64_t hash = 0;
+  each_section(file, hash_section, &hash);
+  return hash;
 }

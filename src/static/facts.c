@@ -315,16 +315,35 @@ int hd_facts_load(const struct hd_facts **out, const char *file, const struct hd
   return rc;
 }
 
-int hd_facts_open(const struct hd_facts **out, const struct hd_fact_program *p, const char *libdir,
+/* With the facts of its libraries it is another program: its hash is. */
+static struct hd_fact_program whole_program(const struct hd_fact_program *p) {
+  struct hd_fact_program whole = *p;
+  for (size_t i = 0; i < p->nlibraries; i++) {
+    uint64_t hash = hd__bitcode_hash(p->library[i]);
+    if (hash) whole.hash = whole.hash * 31 + hash;
+  }
+  return whole;
+}
+
+static int read_bitcode(const struct hd_fact_program *p, const char *libdir, const struct hd_fact_sink *sink,
+                        size_t *units, struct hd_err *err) {
+  int rc = hd__bitcode_read(p->path, libdir, sink, units, err);
+  for (size_t i = 0; rc == HD_OK && i < p->nlibraries; i++)
+    rc = hd__bitcode_read(p->library[i], libdir, sink, units, err);
+  return rc;
+}
+
+int hd_facts_open(const struct hd_facts **out, const struct hd_fact_program *program, const char *libdir,
                   struct hd_err *err) {
   struct hd_err ignored;
+  struct hd_fact_program whole = whole_program(program), *p = &whole;
   char *file = hd_sprintf("%s.facts", p->path);
   int rc = HD_OK;
   *out = NULL;
   if (access(file, R_OK) != 0 || hd_facts_load(out, file, p, &ignored) != HD_OK) {
     struct hd_fact_builder *b = hd__facts_begin();
     size_t units = 0;
-    rc = hd__bitcode_read(p->path, libdir, &b->sink, &units, err);
+    rc = read_bitcode(p, libdir, &b->sink, &units, err);
     struct hd_facts *f = hd__facts_end(b, p);
     if (rc == HD_OK && units && hd_write_file_atomic(file, f, f->size, &ignored) == HD_OK)
       rc = hd_facts_load(out, file, p, err);

@@ -78,6 +78,8 @@ static inline const char *hd_facts_string(const struct hd_facts *f, uint32_t at)
 struct hd_fact_program {
   const char *path;
   uint64_t size, hash;
+  char *const *library; /* its shared libraries, which may have some, too */
+  size_t nlibraries;
 };
 
 /* The facts of a program: those of the file PROGRAM.facts if they are of this program, else from its bitcode; then the file
@@ -124,9 +126,11 @@ struct hd_fact_builder *hd__facts_begin(void);
 const struct hd_fact_sink *hd__facts_sink(struct hd_fact_builder *b);
 /* The finished table; the caller frees. Ends the builder. */
 struct hd_facts *hd__facts_end(struct hd_fact_builder *b, const struct hd_fact_program *p);
-/* The bitcode of the units of a program, one by one. Returns HD_OK, with *units = 0 if there is none. */
+/* The bitcode of the units of a program or a library, one by one. Adds their number to *units. */
 int hd__bitcode_read(const char *program, const char *libdir, const struct hd_fact_sink *sink, size_t *units,
                      struct hd_err *err);
+/* A hash of the bitcode in the file; 0: it has none. */
+uint64_t hd__bitcode_hash(const char *file);
 /* Fills in the post-dominators of a function's nodes (postdom.c). */
 void hd__facts_postdom(const struct hd_fact_function *f, struct hd_fact_node *nodes, const uint32_t *edges);
 

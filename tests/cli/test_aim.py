@@ -201,6 +201,63 @@ def test_usage(s):
     s.run([s.heddle, "aim", "--from", "absent.log", "--", program], want=3)
 
 
+LIBRARY = """#include <pthread.h>
+void reached(int who);
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static int state;
+void step(int who) {
+  pthread_mutex_lock(&m);
+  if (state == who) state++;
+  if (state == 3)
+    reached(who);
+  if (state > 3)
+    reached(-1);
+  pthread_mutex_unlock(&m);
+}
+"""
+USER = """#include <pthread.h>
+void step(int who);
+static int seen;
+void reached(int who) {
+  seen += who;
+}
+static void *steps(void *p) {
+  step((int)(long)p);
+  return p;
+}
+int main(void) {
+  pthread_t t[3];
+  for (long i = 0; i < 3; i++) pthread_create(&t[i], 0, steps, (void *)(2 - i));
+  for (int i = 0; i < 3; i++) pthread_join(t[i], 0);
+}
+"""
+
+
+@each("plain", "facts", "program without -g")
+def test_lines_of_libraries(s, case):
+    """Lines of a shared library are reached, also one after one of the program; facts about it guide the search."""
+    if case == "facts" and no_facts(s):
+        return
+    facts = ["--facts"] if case == "facts" else []
+    s.write("lib.c", LIBRARY)
+    s.write("p.c", USER)
+    s.run([s.heddle, "cc", *facts, "-g", "-shared", "-fPIC", "lib.c", "-o", "libstep.so"])
+    debug = [] if case == "program without -g" else ["-g"]
+    s.run([s.heddle, "cc", *facts, *debug, "p.c", "-L.", "-lstep", "-Wl,-rpath,$ORIGIN", "-o", "p"])
+    j = aim(s, 1, "lib.c:9", "--", "./p")
+    s.same(j["findings"][0]["where"][0]["line"], 9, "line")
+    s.same(j["aim"][0]["facts"], case == "facts", "facts")
+    s.replay()
+    j = aim(s, 0, "lib.c:11", "--", "./p")
+    s.same(j["aim"][0]["result"], "unreachable", "result")
+    if debug:
+        aim(s, 1, "lib.c:9,p.c:5", "--", "./p")
+        s.replay()
+    if facts:
+        said = s.run([s.heddle, "facts", "show", "step", "./p"]).stdout
+        s.check("locks m (lib.c)" in said, said)
+
+
 # ---- facts ----
 
 

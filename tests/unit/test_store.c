@@ -76,11 +76,14 @@ static void lines_to_reach(void **state) {
   struct hd_schedule a = example(), b;
   struct hd_err err = {0};
   a.aims = (struct hd_aims){.n = 2, .nplaces = 3, .silent = 1};
-  a.aims.place[0].offset = 0x1a2b;
-  a.aims.place[1].offset = 0x1a3c;
-  a.aims.place[2].offset = 0x1a4d;
+  a.aims.place[0].code = 0x1a2b;
+  a.aims.place[1].code = HD_AIM_CODE(1, 0x1a3c);
+  a.aims.place[2].code = HD_AIM_CODE(2, 0x1a4d);
   a.aims.place[2].aim = 1;
-  char *text = schedule_text(&a), *line = strstr(text, "\naims 1 1a2b.0 1a3c.0 1a4d.1\n");
+  a.aims.nlibraries = 2;
+  strcpy(a.aims.library[0], "libc++x.so.1");
+  strcpy(a.aims.library[1], "y.so");
+  char *text = schedule_text(&a), *line = strstr(text, "\naims 1 1a2b.0 libc++x.so.1+1a3c.0 y.so+1a4d.1\n");
   assert_non_null(line);
   char *copy = hd_strdup(text);
   assert_int_equal(hd_schedule_parse(&b, copy, strlen(copy), "schedule", &err), HD_OK);

@@ -19,7 +19,11 @@ static uint8_t original[HD_MAX_AIM_PLACES];
 static bool set[HD_MAX_AIM_PLACES];
 static unsigned stepping; /* the place whose instruction is executed alone, plus 1 */
 
-static uint64_t address(unsigned i) { return rt.search.base + rt.config->aims.place[i].offset; }
+static uint64_t address(unsigned i) {
+  uint64_t code = rt.config->aims.place[i].code, module = code >> HD_AIM_SHIFT;
+  uint64_t base = module ? rt.search.library[module - 1].base : rt.search.base;
+  return base + (code & ((1ull << HD_AIM_SHIFT) - 1));
+}
 
 /* Returns false if the code cannot be changed. */
 static bool poke(uint64_t at, uint8_t byte) {
@@ -39,13 +43,35 @@ static unsigned walk(struct hd_search *s, unsigned thread, uint64_t *out, unsign
   return hd__walk(&rt.thread[thread], rt.thread[thread].op.pc, out, max);
 }
 
+static bool is_named(const struct hd_module *m, const char *name) {
+  const char *base = m->path;
+  for (const char *c = m->path; *c; c++)
+    if (*c == '/') base = c + 1;
+  return hd__streq(base, name);
+}
+
+/* Where the modules are that config.aims names. */
+static void find_modules(const struct hd_aims *a) {
+  for (unsigned i = 0; i < rt.status->nmodules; i++) {
+    const struct hd_module *m = &rt.ctl->module[i];
+    if (!m->path[0]) rt.search.base = m->base;
+    for (unsigned k = 0; k < a->nlibraries && k < HD_MAX_AIM_LIBRARIES; k++)
+      if (is_named(m, a->library[k])) {
+        rt.search.library[k].base = m->base;
+        rt.search.library[k].start = m->start;
+        rt.search.library[k].end = m->end;
+      }
+  }
+}
+
 void hd__aim_init(void) {
   const struct hd_aims *a = &rt.config->aims;
-  for (unsigned i = 0; i < rt.status->nmodules; i++)
-    if (!rt.ctl->module[i].path[0]) rt.search.base = rt.ctl->module[i].base;
+  find_modules(a);
   rt.search.walk = walk;
   for (unsigned i = 0; i < a->nplaces && i < HD_MAX_AIM_PLACES; i++) {
-    uint64_t lo, hi;
+    uint64_t lo, hi, module = a->place[i].code >> HD_AIM_SHIFT;
+    if (module && !rt.search.library[module - 1].base)
+      hd__fail(HD_RTE_ENVIRONMENT, 0, "a library with a line to reach is not loaded when the program starts");
     if (!hd__segment_of(address(i), &lo, &hi) || !hd__user_text(address(i))) continue;
     unsigned k = 0;
     while (k < i && (!set[k] || address(k) != address(i))) k++;
