@@ -150,7 +150,8 @@ static const struct {
      "or as annotations of a GitHub workflow"},
     {OPT_OUT, "out", "DIR", FINDS, "store findings in DIR (default .heddle)"},
     {OPT_EXPLAIN, "explain", "TIME", HD_VERB_CHECK | HD_VERB_PREDICT | HD_VERB_AIM,
-     "spend this long, in total, on smaller schedules with the same findings (default 2s)"},
+     "spend this long, in total, on smaller schedules with the same findings\n"
+     "(default 2s, 8s for a schedule of more than 20000 steps)"},
     {OPT_NO_EXPLAIN, "no-explain", NULL, HD_VERB_CHECK | HD_VERB_PREDICT | HD_VERB_AIM,
      "show failing schedules as found"},
     {OPT_BUDGET, "time", "TIME", HD_VERB_EXPLAIN,

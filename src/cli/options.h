@@ -75,7 +75,7 @@ struct hd_options {
   bool given[HD_MAX_OPTIONS]; /* it was given somewhere ... */
   bool layer[HD_MAX_OPTIONS]; /* ... since hd_options_layer */
   uint64_t times;
-  double explain; /* seconds for finding smaller schedules; 0: do not try */
+  double explain; /* seconds for finding smaller schedules; 0: do not try; < 0: by their length */
   bool original, full;
   bool help, gdb, force;
   const char *config;          /* --config */

@@ -41,7 +41,9 @@ enum pass {
 #define LONG 24           /* blocks of a list of which only the end is kept at first */
 #define TIDY 12           /* threads that are exchanged with each other */
 #define RANDOM_MIN 300    /* random candidates in a row that may fail ... */
-#define RANDOM_MAX 20000u /* ... at least and at most; in between it depends on the number of blocks */
+#define RANDOM_MAX 20000u /* ... at least and at most; in between it depends on the number of blocks ... */
+#define RANDOM_STEPS \
+  10000000ull /* ... and of long schedules, only so many that they have this many steps in all */
 
 struct block {
   uint32_t upto; /* steps of the thread in all */
@@ -265,8 +267,11 @@ static void begin_pass(struct hd_search *s, uint32_t pass) {
   if (pass == PASS_DELETE) st->improved = 0;
 }
 
-static uint32_t patience(const struct state *st) {
+static uint32_t patience(struct hd_search *s) {
+  const struct state *st = state(s);
   uint64_t n = RANDOM_MIN + 20ull * st->nblocks * st->nblocks;
+  uint64_t most = RANDOM_STEPS / (head(s)->best[head(s)->found - 1].nsteps + 1);
+  if (n > most) n = most;
   return n < RANDOM_MAX ? (uint32_t)n : RANDOM_MAX;
 }
 
@@ -279,7 +284,7 @@ static void advance(struct hd_search *s) {
     return;
   }
   if (st->pass == PASS_RANDOM) {
-    if (st->failures >= patience(st)) begin_pass(s, PASS_TIDY);
+    if (st->failures >= patience(s)) begin_pass(s, PASS_TIDY);
     return;
   }
   if (st->at < (st->pass == PASS_TIDY ? TIDY * TIDY : st->nblocks)) return;

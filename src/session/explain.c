@@ -15,7 +15,8 @@
 #define NEAR 4          /* to the failure: how far rows may be whose writes are looked at ... */
 #define MAX_WINDOWS 64  /* ... so many writes ... */
 #define MAX_WINDOW 4096 /* ... and so many events before each */
-#define ORDER_GRACE 0.5 /* seconds for them when the time is used up */
+#define ORDER_GRACE 0.5 /* seconds for them when the time is used up ... */
+#define ORDER_SHARE 0.2 /* ... and the part of the time of a long schedule that is kept for them */
 
 struct explainer {
   const struct hd_command *command;
@@ -246,7 +247,8 @@ int hd_explain(const struct hd_command *cmd, const struct hd_schedule *s, const 
                struct hd_finding **f, double seconds, double hang_timeout, struct hd_reduction *out,
                struct hd_err *err) {
   double deadline = hd_now() + seconds;
-  int rc = hd_reduce(cmd, s, in, *f, seconds, hang_timeout, out, err);
+  double part = s->nsteps > HD_LONG_SCHEDULE ? 1 - ORDER_SHARE : 1;
+  int rc = hd_reduce(cmd, s, in, *f, seconds * part, hang_timeout, out, err);
   if (rc != HD_OK || !out->found) return rc;
   *f = replace(cmd, *f, out);
   struct explainer x = {cmd, in, hang_timeout, out, *f};

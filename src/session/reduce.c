@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LONG 100000   /* steps of a schedule */
 #define TRY_SECONDS 2 /* for a single execution; the result of a longer one is unknown */
 
 struct reducer {
@@ -224,8 +223,8 @@ int hd_reduce(const struct hd_command *cmd, const struct hd_schedule *s, const s
   best.visible = NULL;
   hd_inputs_copy(&best.inputs, &s->inputs);
   take_steps(&best, s);
-  /* Where one execution takes long, there is no time for a search of others. */
-  double share = s->nsteps > LONG ? 0.8 : 0.4;
+  /* Where one execution takes long, a search of others comes to little. */
+  double share = s->nsteps > HD_LONG_SCHEDULE ? 0.7 : 0.4;
   int rc = change(&r, &best, f, started + seconds * share, &found, err);
   bool go_on = hd_interrupts() == 0 && hd_now() < r.deadline;
   if (rc == HD_OK && found && out->after.preemptions && !s->partial && go_on)

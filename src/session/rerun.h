@@ -62,6 +62,8 @@ int hd_runtime_error_code(uint32_t error);
 
 /* ---- reduce.c: smaller schedules with the same finding ---- */
 
+#define HD_LONG_SCHEDULE 20000 /* steps: one execution takes a good part of the time for smaller schedules */
+
 struct hd_reduction {
   bool found;  /* a schedule with the same finding, confirmed; it may not be smaller than the original */
   bool fewest; /* no schedule has fewer preemptions */

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define EXPLAIN_SHORT 2        /* seconds for smaller schedules ... */
+#define EXPLAIN_LONG 8         /* ... of long executions */
 #define MIN_EXPLAIN 0.05       /* seconds that are worth starting with */
 #define PROGRESS_INTERVAL 0.09 /* seconds */
 
@@ -228,12 +230,18 @@ static struct hd_finding *make_finding(struct hd_session *s, const struct hd_wor
   return f;
 }
 
+/* Seconds for smaller schedules: a dozen executions must fit. */
+static double explain_budget(const struct hd_session *s, const struct hd_schedule *schedule) {
+  if (s->config.explain >= 0) return s->config.explain;
+  return schedule->nsteps > HD_LONG_SCHEDULE ? EXPLAIN_LONG : EXPLAIN_SHORT;
+}
+
 /* Searches for a smaller schedule, if there is time. More findings may follow when the first does not end the search.
  * */
 static void explain(struct hd_session *s, const struct hd_schedule *schedule, struct hd_finding **f,
                     struct hd_reduction *out) {
   struct hd_err err;
-  double left = s->config.explain - s->explained;
+  double left = explain_budget(s, schedule) - s->explained;
   if (s->config.search.all) left /= 2;
   if (hd_time_left() < left) left = hd_time_left();
   if (left < MIN_EXPLAIN || !(*f)->replays || hd_interrupts() > 0) return;

@@ -24,7 +24,7 @@ void hd_session_config_init(struct hd_session_config *c, char **argv) {
                  .workers = 1},
       .argv = argv,
       .hang_timeout = 10,
-      .explain = 2,
+      .explain = -1,
   };
 }
 

@@ -41,7 +41,7 @@ struct hd_session_config {
   double hang_timeout;                    /* seconds */
   double predict;                         /* seconds for other schedules of one execution; 0: none ... */
   double predict_after; /* ... after so many seconds of a search that proves to be long; 0: first of all */
-  double explain;       /* total seconds for finding smaller schedules; 0: do not try */
+  double explain;       /* total seconds for finding smaller schedules; 0: do not try; < 0: by their length */
   const char *const *suppressions; /* files */
   size_t nsuppressions;
   const char *baseline;       /* a JSON result whose findings are known; NULL: none */

@@ -52,9 +52,11 @@
 #define WINDOW 8 /* checks elsewhere before the anchor moves, at first and at most */
 #define WINDOW_MAX 64
 #define MOVES 4
-#define LAPS 32       /* rounds of a loop that does more than wait, before others go first */
-#define LAPS_MAX 4096 /* what that doubles to, at most, while several loops wait */
-#define ALIKE 2       /* the same for one that changes something, and is otherwise as in the round before */
+#define LAPS 32 /* rounds of a loop that does more than wait, before others go first */
+#define LAPS_MAX \
+  4096 /* what that doubles to, at most, while several loops wait; more where executions may be longer */
+#define LAPS_LONG (1u << 22)
+#define ALIKE 2 /* the same for one that changes something, and is otherwise as in the round before */
 #define MANY_LAPS 64
 #define SOME_LAPS 16     /* of these, ALIKE + 1 are compared */
 #define LATE_MAX 32      /* so often loops go on because nothing else can, in one execution */
@@ -636,6 +638,12 @@ void hd__spin_polled(unsigned what, bool noted) {
   if (noted || rt.cur->sys.context) hd__spin_read((uint64_t)&hd__spin_word[what], sizeof hd__spin_word[what]);
 }
 
+/* LATE_MAX rounds of so many laps are as long as an execution may be: a long loop is not cut before --max-length. */
+static unsigned laps_max(void) {
+  uint64_t n = rt.config->max_length / LATE_MAX;
+  return n < LAPS_MAX ? LAPS_MAX : n < LAPS_LONG ? (unsigned)n : LAPS_LONG;
+}
+
 /* All that wait by counting go on: if only one did, it could reach the end of its loop while the others are still held in
  * theirs, and what follows the loops would never interleave. Each is patient for longer now, so that few such rounds
  * bring long loops to their ends. */
@@ -647,7 +655,7 @@ bool hd__spin_late(void) {
   for (unsigned i = 0; i < rt.nthreads; i++) {
     struct hd_thread *t = &rt.thread[i];
     if (!t->spin.waiting || !t->spin.counts) continue;
-    if (n == 1 || t->spin.lap_limit < LAPS_MAX) t->spin.lap_limit *= 2;
+    if (n == 1 || t->spin.lap_limit < laps_max()) t->spin.lap_limit *= 2;
     t->spin.late = true;
     hd__enable(t);
   }
