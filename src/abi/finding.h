@@ -61,7 +61,8 @@ struct hd_target {
 
 #define HD_PHASE_PREDICTED UINT32_MAX
 
-/* A stack frame of a thread when a finding was recorded under detail: what local variables are named by. */
+/* A stack frame of a thread, under detail: what local variables are named by. Those of creators of threads come first, as they
+ * were then; after them those at the finding. */
 struct hd_frame_rec {
   uint64_t pc;  /* where the function was: the return address of its last call */
   uint64_t sp;  /* its stack pointer at calls */
@@ -69,7 +70,7 @@ struct hd_frame_rec {
 };
 #define HD_FRAMES_CAP 4096
 struct hd_frame_recs {
-  uint64_t n;
+  uint64_t n, nearlier;
   struct hd_frame_rec v[HD_FRAMES_CAP];
 };
 

@@ -14,7 +14,7 @@
 /* Where blocks of one size were allocated. What the library allocates for the same line has another size. */
 struct site {
   uint64_t pc, size; /* innermost in the user's source; 0: none */
-  char *path;
+  char *path, *type; /* type: of which the library allocates some; NULL: not known */
   int line;
   size_t n; /* blocks */
 };
@@ -36,6 +36,7 @@ struct hd_blocks {
 struct allocation {
   char variable[MAX_NAME], type[MAX_NAME]; /* empty: not known */
   bool header;                             /* something of the library precedes the object */
+  bool container;                          /* the variable is no pointer, but has elements */
 };
 
 static bool in_name(char c) { return isalnum((unsigned char)c) || c == '_'; }
@@ -88,9 +89,26 @@ static void put_type(char *out, const char *line, const char *from, const char *
   put(out, from, to);
 }
 
+/* The container of `vector<T> v(n)`, or of `v.resize(n)`. */
+static void read_container(const char *line, struct allocation *a) {
+  static const char *const grow[] = {"resize", "reserve", "push_back", "emplace_back", "assign", "insert"};
+  const char *at = strstr(line, "vector<"), *end = NULL;
+  if (at && (end = closing(at + 6, '<', '>'))) {
+    at = end += 1 + strspn(end + 1, " \t");
+    while (in_name(*end)) end++;
+    if (at < end && strchr("({;=", end[strspn(end, " \t")])) put(a->variable, at, end);
+  }
+  for (size_t i = 0; i < sizeof grow / sizeof *grow && !*a->variable; i++) {
+    const char *dot = find_word(line, grow[i]);
+    if (!dot || dot == line || dot[-1] != '.') continue;
+    for (at = --dot; at > line && in_name(at[-1]);) at--;
+    put(a->variable, at, dot);
+  }
+}
+
 static void read_allocation(const char *line, struct allocation *a) {
   const char *from = NULL, *at, *end;
-  *a = (struct allocation){"", "", false};
+  *a = (struct allocation){0};
   static const char *const make[] = {"make_shared", "make_unique"};
   for (int i = 0; i < 2 && !from; i++) {
     if (!(at = find_word(line, make[i])) || at[strlen(make[i])] != '<') continue;
@@ -138,7 +156,7 @@ struct hd_blocks *hd__blocks_new(const struct hd_block_recs *recs) {
 
 void hd__blocks_free(struct hd_blocks *b) {
   if (!b) return;
-  for (size_t i = 0; i < b->site.n; i++) free(b->site.v[i].path);
+  for (size_t i = 0; i < b->site.n; i++) free(b->site.v[i].path), free(b->site.v[i].type);
   hd_vec_free(&b->site);
   hd_vec_free(&b->block);
   free(b);
@@ -155,21 +173,36 @@ static bool is_of_thread(const struct hd_frame *f) {
   return false;
 }
 
+/* What a function of the library like std::allocator<T>::allocate allocates; NULL if it is none, or T is the library's own. */
+static char *allocated_type(const char *function) {
+  const char *at = function ? strstr(function, "allocator<") : NULL, *end;
+  if (!at) at = function ? strstr(function, "std::vector<") : NULL;
+  if (!at) return NULL;
+  at = strchr(at, '<') + 1;
+  int depth = 0;
+  for (end = at; *end && (depth > 0 || !strchr(",>", *end)); end++) depth += (*end == '<') - (*end == '>');
+  bool own = strncmp(at, "std::", 5) == 0 || strncmp(at, "__", 2) == 0;
+  return own || end == at || end - at >= MAX_NAME ? NULL : hd_sprintf("%.*s", (int)(end - at), at);
+}
+
 /* The site of an allocation by its innermost call in the user's source. */
 static struct site find_site(struct hd_symbolizer *s, const struct hd_block_rec *rec) {
   struct site site = {0};
+  char *type = NULL;
   bool over = false;
   for (size_t i = 0; i < HD_BLOCK_PCS && rec->pc[i] && !over; i++) {
     struct hd_frames frames = {0};
     hd_symbolize_pc(s, rec->pc[i], false, &frames);
     for (size_t k = 0; k < frames.n && !over; k++) {
       const struct hd_frame *f = &frames.v[k];
+      if (!type && hd__is_plumbing(f)) type = allocated_type(f->function);
       over = is_of_thread(f) || (!hd__is_plumbing(f) && f->line);
       if (over && !is_of_thread(f))
-        site = (struct site){rec->pc[i], rec->size, hd_strdup(f->path), f->line, 0};
+        site = (struct site){rec->pc[i], rec->size, hd_strdup(f->path), NULL, f->line, 0};
     }
     hd_frames_free(&frames);
   }
+  site.type = type;
   return site;
 }
 
@@ -180,6 +213,7 @@ static size_t add_site(struct hd_blocks *b, struct site site) {
                 strcmp(known->path, site.path) == 0;
     if (!same && (known->pc || site.pc)) continue;
     free(site.path);
+    free(site.type);
     return i + 1;
   }
   hd_vec_push(&b->site, site);
@@ -222,6 +256,8 @@ static void add_name(struct hd_str *out, const struct allocation *a, const struc
     hd_str_addf(out, "%s#%zu%s", a->type, b->number, part);
   else if (!*a->variable)
     hd_str_addf(out, "%s%s", a->type, part);
+  else if (a->container)
+    hd_str_addf(out, "%s%s%s", a->variable, part[0] == '[' || !part[0] ? "" : "[0]", part);
   else if (part[0] == '.')
     hd_str_addf(out, "%s->%s", a->variable, part + 1);
   else if (part[0])
@@ -230,7 +266,17 @@ static void add_name(struct hd_str *out, const struct allocation *a, const struc
     hd_str_addf(out, "*%s", a->variable);
 }
 
-char *hd__block_name(struct hd_blocks *blocks, struct hd_symbolizer *s, uint64_t addr) {
+/* The part at `offset` of a block of the site; false if its type is not known. */
+static bool add_type(struct hd_str *part, struct hd_symbolizer *s, const struct site *site,
+                     const struct allocation *a, uint64_t offset) {
+  uint64_t at;
+  void *cu = hd__unit_at(s, site->pc, &at);
+  if (!cu) return false;
+  if (*a->type && hd__typed_part(part, cu, a->type, site->size, offset, a->header)) return true;
+  return *a->variable && !a->container && hd__pointee_part(part, cu, at, a->variable, site->size, offset);
+}
+
+char *hd__block_name(struct hd_blocks *blocks, struct hd_symbolizer *s, uint64_t addr, bool whole) {
   const struct block *b = find_block(blocks, addr);
   if (!b) return NULL;
   if (!blocks->numbered) number_blocks(blocks, s);
@@ -242,12 +288,17 @@ char *hd__block_name(struct hd_blocks *blocks, struct hd_symbolizer *s, uint64_t
   hd_str_init(&part);
   hd_str_init(&out);
   read_allocation(line, &a);
+  a.container = !*a.type && site->type;
+  if (a.container) {
+    read_container(line, &a);
+    put(a.type, site->type, site->type + strlen(site->type));
+  }
   uint64_t offset = addr - b->rec.base;
-  void *cu = hd__unit_at(s, site->pc);
-  bool typed = cu && *a.type && hd__typed_part(&part, cu, a.type, b->rec.size, offset, a.header);
+  bool typed = add_type(&part, s, site, &a, offset);
   if (!typed && offset) hd_str_addf(&part, "+%llu", (unsigned long long)offset);
+  if (whole) hd_str_clear(&part);
   bool single = site->n == 1;
-  if (typed || (single && *a.variable)) add_name(&out, &a, b, single, part.s ? part.s : "");
+  if (typed ? single || *a.type : single && *a.variable) add_name(&out, &a, b, single, part.s ? part.s : "");
   hd_str_fini(&part);
   char *name = out.n ? hd_str_take(&out) : NULL;
   if (!name) hd_str_fini(&out);

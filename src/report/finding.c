@@ -52,7 +52,8 @@ static void fill_place(struct hd_place *p, const struct hd_finding_rec *rec, con
   if (is_thread && site->op != HD_OP_NONE)
     p->object = hd_thread_name(rec->thread, rec->nthreads, (unsigned)site->object);
   else if (s && site->object)
-    p->object = hd_symbolize_object(s, site->object);
+    p->object = hd_op_effect(site->op, 0) == HD_EFF_FREE ? hd_symbolize_block(s, site->object)
+                                                         : hd_symbolize_object(s, site->object);
   for (unsigned i = 0; s && i < site->npc; i++)
     hd_symbolize_pc(s, site->pc[i], i == 0 && (site->flags & HD_SITE_EXACT), &p->stack);
   /* The line that called a library says more than the library's own frames. */
@@ -71,8 +72,7 @@ static const struct hd_place *first_with(const struct hd_finding *f, enum hd_rol
 
 static void add_object(struct hd_str *out, const struct hd_finding *f, const struct hd_place *p) {
   const struct hd_place *block = first_with(f, HD_ROLE_ALLOC);
-  bool freed = block && hd_op_effect(p->op, 0) == HD_EFF_FREE; /* all of it, not its first part */
-  if (p->object && !freed)
+  if (p->object)
     hd_str_addf(out, "`%s`", p->object);
   else if (block && p->object_addr >= block->object_addr && block->object_addr &&
            p->object_addr > block->object_addr)
@@ -169,7 +169,8 @@ static char *make_title(const struct hd_finding *f) {
       if (!at) break;
       hd_str_add(&t, " on ");
       add_object(&t, f, at);
-      if (at->size) hd_str_addf(&t, " (%u byte%s)", at->size, at->size == 1 ? "" : "s");
+      bool said = !at->object && first_with(f, HD_ROLE_ALLOC) && hd_op_effect(at->op, 0) == HD_EFF_FREE;
+      if (at->size && !said) hd_str_addf(&t, " (%u byte%s)", at->size, at->size == 1 ? "" : "s");
       break;
     case HD_KIND_DEADLOCK:
       if (!first_with(f, HD_ROLE_WAITS)) break;

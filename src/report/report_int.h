@@ -15,15 +15,19 @@ bool hd__local_variable(struct hd_str *out, void *cu, uint64_t pc, const struct 
  * them, as ".name" and "[2].name"; `header`: that of std::make_shared precedes it. False if there is none. */
 bool hd__typed_part(struct hd_str *out, void *cu, const char *name, uint64_t size, uint64_t offset,
                     bool header);
+/* The same, of the type that the variable points to which the code at `pc` calls so. */
+bool hd__pointee_part(struct hd_str *out, void *cu, uint64_t pc, const char *variable, uint64_t size,
+                      uint64_t offset);
 /* Clears the cache, before the modules are unloaded. */
 void hd__variable_forget(void);
 /* block.c: the blocks of the heap at a finding. The caller frees both. */
 struct hd_blocks *hd__blocks_new(const struct hd_block_recs *recs);
 void hd__blocks_free(struct hd_blocks *b);
-/* "s->calls", "node#2.lock": the part of a block at the address; NULL if it is in none. */
-char *hd__block_name(struct hd_blocks *b, struct hd_symbolizer *s, uint64_t addr);
-/* The unit of the debug information around a call, a Dwarf_Die; NULL if there is none. */
-void *hd__unit_at(struct hd_symbolizer *s, uint64_t pc);
+/* "s->calls", "node#2.lock": the part of a block at the address, or, as "*s" and "node#2", the whole one; NULL if it is in
+ * none. */
+char *hd__block_name(struct hd_blocks *b, struct hd_symbolizer *s, uint64_t addr, bool whole);
+/* The unit of the debug information around a call, a Dwarf_Die, and the call's address there; NULL if there is none. */
+void *hd__unit_at(struct hd_symbolizer *s, uint64_t pc, uint64_t *at);
 /* "waits for `b`, held by T2". pre: a place of role WAITS. */
 void hd__text_wait(struct hd_str *out, const struct hd_place *p);
 /* The name of a function; long C++ names are shortened. */

@@ -261,6 +261,16 @@ static bool is_shown(const struct hd_event *e) {
   return object != HD_OBJ_THREAD && object != HD_OBJ_NONE && object != HD_OBJ_STREAM;
 }
 
+/* A library's accesses to its own memory are not shown; those of std::atomic are to the program's. */
+static bool is_accessed(struct builder *t, const struct hd_event *e, bool inside) {
+  if (hd_op_object(e->op.kind) != HD_OBJ_MEMORY || hd_op_effect(e->op.kind, 0) == HD_EFF_FREE) return false;
+  if (!inside || !hd_op_is(e->op.kind, HD_TRAIT_ATOMIC)) return !inside;
+  char *name = hd_symbolize_object(t->sym, e->op.object);
+  bool known = name && !strchr(name, '+');
+  free(name);
+  return known;
+}
+
 static void add_event(struct builder *t, size_t i) {
   const struct hd_event *e = &t->r->event[i];
   struct hd_row row = {.thread = e->op.thread, .first = i, .last = i, .distance = t->distance[i]};
@@ -286,8 +296,7 @@ static void add_event(struct builder *t, size_t i) {
   struct hd_row *now = add_row(t, &row);
   now->locks &= locks;
   now->memory &= memory;
-  /* A library's accesses to its own memory are not shown. */
-  if (memory && !inside && hd_op_effect(e->op.kind, 0) != HD_EFF_FREE) note_access(t, e);
+  if (is_accessed(t, e, inside)) note_access(t, e);
 }
 
 /* The last row of the thread, or NULL. */

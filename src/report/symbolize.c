@@ -31,6 +31,7 @@ struct hd_symbolizer {
   size_t n;
   unsigned users;
   HD_VEC(struct hd_frame_rec) frame;
+  size_t nearlier;          /* of these, before those at the finding */
   struct hd_blocks *blocks; /* owned; NULL: none */
 };
 
@@ -147,6 +148,7 @@ void hd_symbolizer_forget(void) {
 void hd_symbolizer_frames(struct hd_symbolizer *s, const struct hd_frame_recs *frames) {
   s->frame.n = 0;
   for (uint64_t i = 0; i < frames->n && i < HD_FRAMES_CAP; i++) hd_vec_push(&s->frame, frames->v[i]);
+  s->nearlier = frames->nearlier < s->frame.n ? frames->nearlier : s->frame.n;
 }
 
 void hd_symbolizer_blocks(struct hd_symbolizer *s, const struct hd_block_recs *blocks) {
@@ -405,29 +407,51 @@ void hd_frames_free(struct hd_frames *f) {
   hd_vec_free(f);
 }
 
-/* The local variable at the address: that of the innermost frame above it. */
-static char *local_name(struct hd_symbolizer *s, uint64_t addr) {
-  const struct hd_frame_rec *best = NULL;
-  for (size_t i = 0; i < s->frame.n; i++) {
-    const struct hd_frame_rec *f = &s->frame.v[i];
-    if (addr >= f->sp && addr < f->cfa && (!best || f->cfa < best->cfa)) best = f;
-  }
-  bool runtime;
-  Dwarf_Addr bias;
-  Dwfl_Module *mod = best && best->pc ? find_module(s, best->pc - 1, &runtime) : NULL;
-  Dwarf_Die *cu = mod ? find_unit(mod, best->pc - 1, &bias) : NULL;
+static bool is_in(const struct hd_frame_rec *f, uint64_t addr) { return addr >= f->sp && addr < f->cfa; }
+
+static char *name_in_frame(struct hd_symbolizer *s, const struct hd_frame_rec *f, uint64_t addr) {
+  uint64_t at;
+  Dwarf_Die *cu = f->pc ? hd__unit_at(s, f->pc, &at) : NULL;
   struct hd_str out;
   hd_str_init(&out);
-  if (cu && hd__local_variable(&out, cu, best->pc - 1 - bias, best, addr)) return hd_str_take(&out);
+  if (cu && hd__local_variable(&out, cu, at, f, addr)) return hd_str_take(&out);
   hd_str_fini(&out);
   return NULL;
 }
 
-void *hd__unit_at(struct hd_symbolizer *s, uint64_t pc) {
+/* The local variable at the address: that of the innermost frame above it. If no thread is in such a frame any more, that of an
+ * earlier one; of several that do not agree, none. */
+static char *local_name(struct hd_symbolizer *s, uint64_t addr) {
+  const struct hd_frame_rec *best = NULL;
+  for (size_t i = s->nearlier; i < s->frame.n; i++) {
+    const struct hd_frame_rec *f = &s->frame.v[i];
+    if (is_in(f, addr) && (!best || f->cfa < best->cfa)) best = f;
+  }
+  char *found = best ? name_in_frame(s, best, addr) : NULL;
+  for (size_t i = 0; !best && i < s->nearlier; i++) {
+    char *name = is_in(&s->frame.v[i], addr) ? name_in_frame(s, &s->frame.v[i], addr) : NULL;
+    if (!name) continue;
+    bool same = !found || strcmp(name, found) == 0;
+    free(found);
+    found = name;
+    if (same) continue;
+    free(name);
+    return NULL;
+  }
+  return found;
+}
+
+void *hd__unit_at(struct hd_symbolizer *s, uint64_t pc, uint64_t *at) {
   bool runtime;
   Dwarf_Addr bias;
   Dwfl_Module *mod = find_module(s, pc - 1, &runtime);
-  return mod ? find_unit(mod, pc - 1, &bias) : NULL;
+  Dwarf_Die *cu = mod ? find_unit(mod, pc - 1, &bias) : NULL;
+  if (cu) *at = pc - 1 - bias;
+  return cu;
+}
+
+char *hd_symbolize_block(struct hd_symbolizer *s, uint64_t addr) {
+  return s->blocks ? hd__block_name(s->blocks, s, addr, true) : NULL;
 }
 
 char *hd_symbolize_object(struct hd_symbolizer *s, uint64_t addr) {
@@ -437,7 +461,7 @@ char *hd_symbolize_object(struct hd_symbolizer *s, uint64_t addr) {
   Dwfl_Module *mod = find_module(s, addr, &runtime);
   if (!mod) {
     char *local = local_name(s, addr);
-    return local || !s->blocks ? local : hd__block_name(s->blocks, s, addr);
+    return local || !s->blocks ? local : hd__block_name(s->blocks, s, addr, false);
   }
   GElf_Sym sym;
   GElf_Off offset;

@@ -40,6 +40,8 @@ void hd_frames_drop(struct hd_frames *f, size_t i);
 
 /* "counter", "table[4].name": the variable at `addr`, or NULL. The caller frees. */
 char *hd_symbolize_object(struct hd_symbolizer *s, uint64_t addr);
+/* "*s", "node#2": the whole block of the heap that `addr` is in, or NULL. The caller frees. */
+char *hd_symbolize_block(struct hd_symbolizer *s, uint64_t addr);
 /* Demangles the name of a type from std::type_info. The caller frees it. */
 char *hd_symbolize_type(const char *name);
 

@@ -273,6 +273,21 @@ static bool is_type(int tag) {
          tag == DW_TAG_typedef || tag == DW_TAG_base_type;
 }
 
+/* Whether two names mean one type: gcc writes "Table<long int>" for what is Table<long> in the source. */
+static bool same_type(const char *a, const char *b) {
+  static const char *const optional[] = {" int", " "};
+  while (*a || *b) {
+    for (size_t i = 0; i < sizeof optional / sizeof *optional; i++) {
+      size_t n = strlen(optional[i]);
+      if (strncmp(a, optional[i], n) == 0 && strncmp(b, optional[i], n) != 0) a += n;
+      if (strncmp(b, optional[i], n) == 0 && strncmp(a, optional[i], n) != 0) b += n;
+    }
+    if (*a != *b) return false;
+    if (*a) a++, b++;
+  }
+  return true;
+}
+
 static bool find_type(Dwarf_Die *die, const char *name, unsigned depth, Dwarf_Die *type) {
   Dwarf_Die child;
   if (depth == MAX_DEPTH || dwarf_child(die, &child) != 0) return false;
@@ -280,7 +295,7 @@ static bool find_type(Dwarf_Die *die, const char *name, unsigned depth, Dwarf_Di
     int tag = dwarf_tag(&child);
     const char *own = dwarf_diename(&child);
     Dwarf_Word size;
-    if (is_type(tag) && own && strcmp(own, name) == 0 && dwarf_aggregate_size(&child, &size) == 0)
+    if (is_type(tag) && own && same_type(own, name) && dwarf_aggregate_size(&child, &size) == 0)
       return *type = child, true;
     bool scope = tag == DW_TAG_namespace || tag == DW_TAG_structure_type || tag == DW_TAG_class_type ||
                  tag == DW_TAG_subprogram;
@@ -289,14 +304,11 @@ static bool find_type(Dwarf_Die *die, const char *name, unsigned depth, Dwarf_Di
   return false;
 }
 
-bool hd__typed_part(struct hd_str *out, void *cu, const char *name, uint64_t size, uint64_t offset,
-                    bool header) {
-  Dwarf_Die type;
+/* The part at `offset` of a block that holds one or several objects of the type. */
+static bool add_part_of_block(struct hd_str *out, Dwarf_Die type, uint64_t size, uint64_t offset,
+                              bool header) {
   Dwarf_Word one;
-  const char *scope = strstr(name, "::"), *last = name;
-  for (; scope; scope = strstr(last, "::")) last = scope + 2;
-  if (!find_type(cu, last, 0, &type) || dwarf_aggregate_size(&type, &one) != 0 || one == 0 || one > size)
-    return false;
+  if (dwarf_aggregate_size(&type, &one) != 0 || one == 0 || one > size) return false;
   if (header) {
     if (offset < HEADER) return false;
     offset -= HEADER;
@@ -306,4 +318,37 @@ bool hd__typed_part(struct hd_str *out, void *cu, const char *name, uint64_t siz
   }
   add_part(out, offset < one, type, offset);
   return true;
+}
+
+bool hd__typed_part(struct hd_str *out, void *cu, const char *name, uint64_t size, uint64_t offset,
+                    bool header) {
+  Dwarf_Die type;
+  const char *scope = strstr(name, "::"), *last = name;
+  for (; scope; scope = strstr(last, "::")) last = scope + 2;
+  return find_type(cu, last, 0, &type) && add_part_of_block(out, type, size, offset, header);
+}
+
+static bool find_by_name(Dwarf_Die *die, const char *name, unsigned depth, Dwarf_Die *found) {
+  Dwarf_Die child;
+  if (depth == MAX_DEPTH || dwarf_child(die, &child) != 0) return false;
+  do {
+    int tag = dwarf_tag(&child);
+    const char *own = dwarf_diename(&child);
+    bool variable = tag == DW_TAG_variable || tag == DW_TAG_formal_parameter;
+    if (variable && own && strcmp(own, name) == 0) return *found = child, true;
+    bool scope = tag == DW_TAG_lexical_block || tag == DW_TAG_namespace;
+    if (scope && find_by_name(&child, name, depth + 1, found)) return true;
+  } while (dwarf_siblingof(&child, &child) == 0);
+  return false;
+}
+
+bool hd__pointee_part(struct hd_str *out, void *cu, uint64_t pc, const char *variable, uint64_t size,
+                      uint64_t offset) {
+  Dwarf_Die scope[HD_MAX_SCOPES], found, type, of;
+  int n = hd__scopes_at(cu, pc, scope);
+  bool is = false;
+  for (int i = 0; i < n && !is; i++) is = find_by_name(&scope[i], variable, 0, &found);
+  if (!is && !find_by_name(cu, variable, 0, &found)) return false;
+  return type_of(&found, &type) && strip(&type) && dwarf_tag(&type) == DW_TAG_pointer_type &&
+         type_of(&type, &of) && strip(&of) && add_part_of_block(out, of, size, offset, false);
 }

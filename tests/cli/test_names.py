@@ -28,8 +28,14 @@ static void table() { Table<int, long> t; std::thread a([&] { t.add(1, 5); }); t
 static void array() { int *buf = (int *)malloc(10 * sizeof(int)); std::thread a([&] { buf[3] = 5; }); buf[3] = 7; a.join(); free(buf); }
 static Server *make() { return new Server; }
 static void several() { Server *a = make(), *b = make(); std::thread t([b] { b->stats.calls = 5; }); b->stats.calls = 6; t.join(); delete a; delete b; }
+static void vector() { std::vector<Server> v(3); std::thread t([&] { v[1].id = 5; }); v[1].id = 6; t.join(); }
+static void grown() { std::vector<Server> v; v.resize(3); std::thread t([&] { v[2].stats.calls = 5; }); v[2].stats.calls = 6; t.join(); }
+template <class K> struct Count { K key; int n = 0; };
+static void made() { auto c = std::make_shared<Count<long>>(); std::thread t([c] { c->n = 5; }); c->n = 6; t.join(); }
+static Server *server;
+static void pointee() { server = (Server *)calloc(1, sizeof *server); std::thread t([] { server->stats.calls = 5; }); server->stats.calls = 6; t.join(); free(server); }
 int main(int argc, char **argv) {
-  void (*f[])() = {member, heap, shared, table, array, several};
+  void (*f[])() = {member, heap, shared, table, array, several, vector, grown, made, pointee};
   f[atoi(argv[1])]();
 }
 """
@@ -41,6 +47,10 @@ WANT = {
     "table": ("t.used", "Table<int, long>::add", "lambda:21"),
     "array": ("buf[3]", "array::lambda", "lambda:22"),
     "several": ("Server#2.stats.calls", "several::lambda", "lambda:24"),
+    "vector": ("v[1].id", "vector::lambda", "lambda:25"),
+    "grown": ("v[2].stats.calls", "grown::lambda", "lambda:26"),
+    "made": ("c->n", "made::lambda", "lambda:28"),
+    "pointee": ("server->stats.calls", "pointee::lambda", "lambda:30"),
 }
 
 
@@ -90,3 +100,60 @@ def test_locks(s, level):
     s.check("node#1.lock" in shown and "node#2.lock" in shown, shown)
     where = json.loads(s.read(".heddle/1/finding.json"))["where"]
     s.same({p["object"] for p in where if p["role"] == "waits"}, {"node#1.lock", "node#2.lock"}, "what is waited for")
+
+
+POOL = """
+#include <atomic>
+#include <thread>
+class Pool {
+  std::atomic<int> free_{2};
+ public:
+  void take() { if (free_ > 0) free_--; }
+  int free() { return free_; }
+};
+static int test() {
+  Pool p;
+  p.take();
+  std::thread a([&] { p.take(); }), b([&] { p.take(); });
+  a.join();
+  b.join();
+  return p.free();
+}
+int main() { return test() < 0; }
+"""
+
+
+@each("-O0", "-O2")
+def test_returned(s, level):
+    """Local variables of a function that has returned when the program fails, as those of a test in a suite; and the values of a
+    std::atomic, whose functions are the library's."""
+    s.write("prog.cc", POOL)
+    s.run([s.heddle, "c++", "-g", level, "prog.cc", "-o", "prog"])
+    r = s.search("check", "./prog")
+    s.is_bug(r, ["exit"])
+    s.check("p.free_: 1 -> 0" in r["out"] and "p.free_: 0 -> -1" in r["out"], r["out"])
+
+
+AGAIN = """
+#include <atomic>
+#include <thread>
+template <class T> static int run() {
+  T mine{};
+  std::thread a([&] { if (mine.count == 0) mine.count = mine.count + 1; }), b([&] { if (mine.count == 0) mine.count = mine.count + 1; });
+  a.join();
+  b.join();
+  return mine.count;
+}
+struct First { std::atomic<int> count; };
+struct Second { std::atomic<int> other, count; };
+int main() { return run<Second>() + run<First>() != 2; }
+"""
+
+
+def test_not_another(s):
+    """Two functions had their variables at one address: no name is better than the wrong one."""
+    s.write("prog.cc", AGAIN)
+    s.run([s.heddle, "c++", "-g", "-O0", "prog.cc", "-o", "prog"])
+    r = s.search("check", "./prog")
+    s.is_bug(r, ["exit"])
+    s.check("mine.other" not in r["out"], r["out"])

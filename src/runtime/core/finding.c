@@ -168,6 +168,8 @@ void hd__site_block(struct hd_finding_rec *f, uint64_t addr) {
 
 #define FRAME_SEARCH (1ull << 16) /* bytes of an outermost frame that are searched for its return address */
 
+static struct hd_frame_recs *frames(void) { return (struct hd_frame_recs *)(HD_SHM_BASE + HD_SHM_FRAMES); }
+
 /* Adds the frame of the call, if its return address is found on the stack below `end`. */
 static void record_frame(struct hd_frame_recs *r, const struct hd_call *f, uint64_t end) {
   uint64_t v = 0, pc = 0, at = f->sp + 16;
@@ -176,17 +178,33 @@ static void record_frame(struct hd_frame_recs *r, const struct hd_call *f, uint6
     r->v[r->n++] = (struct hd_frame_rec){pc, f->sp + 16, at + 8};
 }
 
+static void record_frames_of(const struct hd_thread *t) {
+  const struct hd_call *f = t == rt.cur ? hot.call : t->call;
+  for (; f > t->calls; f--)
+    record_frame(frames(), f - 1, f - 1 > t->calls ? f[-2].sp + 16 : f[-1].sp + FRAME_SEARCH);
+}
+
 /* The frames of all threads that have not ended. */
 static void record_frames(void) {
-  struct hd_frame_recs *r = (struct hd_frame_recs *)(HD_SHM_BASE + HD_SHM_FRAMES);
-  r->n = 0;
-  for (unsigned i = 0; i < rt.nthreads; i++) {
-    const struct hd_thread *t = &rt.thread[i];
-    const struct hd_call *f = t == rt.cur ? hot.call : t->call;
-    if (t->state == HD_T_DONE) continue;
-    for (; f > t->calls; f--)
-      record_frame(r, f - 1, f - 1 > t->calls ? f[-2].sp + 16 : f[-1].sp + FRAME_SEARCH);
-  }
+  frames()->n = frames()->nearlier;
+  for (unsigned i = 0; i < rt.nthreads; i++)
+    if (rt.thread[i].state != HD_T_DONE) record_frames_of(&rt.thread[i]);
+}
+
+static bool is_known(const struct hd_frame_recs *r, uint64_t n, const struct hd_frame_rec *f) {
+  for (uint64_t i = 0; i < n; i++)
+    if (r->v[i].pc == f->pc && r->v[i].sp == f->sp && r->v[i].cfa == f->cfa) return true;
+  return false;
+}
+
+void hd__finding_creates(void) {
+  struct hd_frame_recs *r = frames();
+  if (!hot.detail || r->n >= HD_FRAMES_CAP / 2) return;
+  uint64_t n = r->n;
+  record_frames_of(rt.cur);
+  for (uint64_t i = n; i < r->n; i++)
+    if (!is_known(r, n, &r->v[i])) r->v[n++] = r->v[i];
+  r->n = r->nearlier = n;
 }
 
 static void record_block(const struct hd_block *b) {

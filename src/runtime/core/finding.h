@@ -43,6 +43,9 @@ void hd__site_block(struct hd_finding_rec *f, uint64_t addr);
 /* Stores the finding with the schedule so far. Ends the execution; under --all it only stops the thread, and that
  * only if the finding is fatal. */
 void hd__finding_done(struct hd_finding_rec *f, bool fatal);
+/* The current thread creates another, which may use its local variables: under detail, remembers its frames, since the
+ * functions may have returned when a finding occurs. */
+void hd__finding_creates(void);
 
 void hd__report_simple(unsigned kind, uint64_t object, uint64_t pc, const char *text, bool fatal);
 /* Begins a finding of the running thread at its current place, whose site is unwound through all callers. Returns

@@ -191,6 +191,7 @@ int hd__thread_create(pthread_t *out, const pthread_attr_t *attr, void *(*fn)(vo
   }
   if (!id) hd__end(HD_RUN_GROW);
   hd__threads_begin();
+  hd__finding_creates();
   struct hd_thread *t = hd__thread_new(me, number, nth, numbered);
   me->list.adds = 0;
   hd__new_segment(me); /* what the creator does next is not ordered before the new thread */
