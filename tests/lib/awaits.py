@@ -6,7 +6,7 @@ extended by every operation that is possible there; those that cannot be extende
 
     ("read", x)             the value
     ("write", x, v)
-    ("add", x, v)           the value before; always a change
+    ("add", x, v)           the value before; always a change, also when v is 0
     ("swap", x, v)          the value before; always a change, even when that is v
     ("cas", x, old, new)    whether it succeeded; a read if not
     ("lock", m), ("unlock", m)
@@ -16,8 +16,8 @@ Operations of different threads are dependent when they touch the same variable 
 
 wait_for(body) is a loop around body, a function that makes one round and returns whether the loop is over. As the
 runtime does (docs/soundness.md), a round that only reads and does not end the loop is followed by a wait until one of
-the values is another; the wait stands for the first read of the next round. A round that is one swap or compare-and-swap
-waits with that operation. Where a round takes locks, the first one does not count, and the wait is an operation of its
+the values is another; the wait stands for the first read of the next round. A round that is one swap, compare-and-swap or
+addition of 0 waits with that operation. Where a round takes locks, the first one does not count, and the wait is an operation of its
 own. A round in which one place had two values is no reason to wait.
 """
 
@@ -47,6 +47,8 @@ def wait_for(body):
                         kinds.append("change")
                 elif op[0] == "cas" and not answer[0]:
                     reads.setdefault(op[1], answer[1])
+                elif op[0] == "add" and op[2] == 0:
+                    mixed |= reads.setdefault(op[1], answer) != answer
                 elif op[0] in ("write", "add", "cas", "await"):
                     kinds.append("change")
             known = guard = None
@@ -57,7 +59,7 @@ def wait_for(body):
             continue
         failed += 1
         places = tuple(reads.items())
-        if kinds in (["swap"], ["cas"]):
+        if kinds in (["swap"], ["cas"], ["add"]):
             guard = places[0]
         elif "lock" in kinds:
             if failed > 1:
@@ -118,7 +120,7 @@ def possible(s, op):
         return op[1] not in s.held
     if op[0] == "await":
         return any(s.memory[x] != v for x, v in op[1])
-    if op[0] in ("swap", "cas") and isinstance(op[-1], tuple):
+    if op[0] in ("swap", "cas", "add") and isinstance(op[-1], tuple):
         return s.memory[op[-1][0]] != op[-1][1]
     return True
 

@@ -321,6 +321,28 @@ def ring():
     return [producer, consumer]
 
 
+# What the loops wait for lies on the stack of main, which is one of the threads.
+@program("""struct ring { atomic_int head, tail, cell; };
+T(producer) { struct ring *r = p; for (int i = 0; i < 2; i++) { while (r->head - r->tail == 1); r->cell = i; r->head = i + 1; } return p; }
+int main(void) {
+  struct ring r = {0};
+  pthread_t t;
+  pthread_create(&t, NULL, producer, &r);
+  for (int i = 0; i < 2; i++) { while (r.head == r.tail); assert(r.cell == i); r.tail = i + 1; }
+  pthread_join(t, NULL);
+}""", {"head": 0, "tail": 0, "cell": 0})
+def ring_on_stack():
+    return ring()
+
+
+@program("""static atomic_int x; static void check(void) {}
+T(set) { x = 1; return p; } T(wait) { while (!atomic_fetch_add(&x, 0)); return p; } RUN(set, wait, wait)""", {"x": 0})
+def added_zero():
+    def body():
+        return (yield ("add", "x", 0)) != 0
+    return [lambda: just(("write", "x", 1)), lambda: wait_for(body), lambda: wait_for(body)]
+
+
 @program("""static atomic_int turn[2], in, cell[2]; static void check(void) {} /* Vyukov's bounded queue, one producer more */
 T(put) {
   int at = atomic_fetch_add(&in, 1);
@@ -418,6 +440,19 @@ def polled_spinlock():
 @program("#include <threads.h>\nstatic mtx_t m;" + poll("mtx_lock(&m)", "mtx_unlock(&m)") + "RUN(set, poll)",
          {"ready": 0})
 def polled_mtx():
+    return polled()
+
+
+@program("""struct flag { pthread_mutex_t m; int ready; };
+T(set) { struct flag *f = p; pthread_mutex_lock(&f->m); f->ready = 1; pthread_mutex_unlock(&f->m); return p; }
+int main(void) {
+  struct flag f = {PTHREAD_MUTEX_INITIALIZER, 0};
+  pthread_t t;
+  pthread_create(&t, NULL, set, &f);
+  for (int seen = 0; !seen;) { pthread_mutex_lock(&f.m); seen = f.ready; pthread_mutex_unlock(&f.m); }
+  pthread_join(t, NULL);
+}""", {"ready": 0})
+def polled_on_stack():
     return polled()
 
 

@@ -131,6 +131,9 @@ hd_arch_entry:
 	ENTRY	__tsan_atomic\bits\()_exchange
 	ENTRY	__tsan_atomic\bits\()_fetch_and
 	ENTRY	__tsan_atomic\bits\()_fetch_or
+	ENTRY	__tsan_atomic\bits\()_fetch_add
+	ENTRY	__tsan_atomic\bits\()_fetch_sub
+	ENTRY	__tsan_atomic\bits\()_fetch_xor
 	.endr
 	.irp	size, 1, 2, 4, 8, 16
 	ENTRY	__tsan_volatile_read\size

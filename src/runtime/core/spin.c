@@ -62,6 +62,8 @@
 #define LATE_MAX 32      /* so often loops go on because nothing else can, in one execution */
 #define UNSEEN_LAPS 2000 /* the same where nobody else has accessed what it reads */
 #define KNOWN_CAP 4096   /* a power of two */
+#define LOCAL_TIMES \
+  64 /* looks at a volatile variable on the own stack, unchanged, before it counts as shared */
 
 static uint64_t known[KNOWN_CAP];
 static unsigned nknown;
@@ -125,6 +127,12 @@ static uint64_t stack_end(const struct hd_thread *t) {
   for (end = (sp | (HD_PAGE - 1)) + 1; end - sp < OTHER_STACK && hd_arch_peek(end, 1, &unused);)
     end += HD_PAGE;
   return end;
+}
+
+/* And the lowest address that may have belonged to frames below. */
+static uint64_t stack_start(const struct hd_thread *t) {
+  uint64_t lo = t->ident ? (uint64_t)t->ident->stack_lo : hd__first_stack_end() - FIRST_STACK;
+  return hot.sp >= lo && hot.sp < stack_end(t) && hot.sp - lo <= FIRST_STACK ? lo : hot.sp - HD_PAGE;
 }
 
 static bool own_stack(const struct hd_thread *t, uint64_t a) {
@@ -231,6 +239,30 @@ static bool watch_private(struct hd_spin *s, uint64_t a, uint32_t size, uint64_t
   return true;
 }
 
+static void forget_private(struct hd_spin *s, uint64_t a) {
+  for (unsigned i = 0; i < s->nprivate; i++)
+    if (s->private[i].addr == a) s->private[i--] = s->private[--s->nprivate];
+}
+
+/* Of its own stack, a thread has left or changed some places on the way, which nobody else has. */
+static void forget_left(const struct hd_thread *t, struct hd_spin *s) {
+  uint64_t lo = stack_start(t), end = stack_end(t);
+  for (unsigned i = 0; i < s->nprivate; i++) {
+    const struct hd_spin_private *p = &s->private[i];
+    if (p->addr < lo || p->addr >= end) continue;
+    bool left = p->addr < hot.sp;
+    if (left || (!hd__shadow_visible(p->addr, p->size) && value_at(p->addr, p->size) != p->value))
+      s->private[i--] = s->private[--s->nprivate];
+  }
+}
+
+void hd__spin_lent(struct hd_thread *t, uint64_t a) {
+  struct hd_spin *s = &t->spin;
+  if (!s->waiting || !s->locals) return;
+  hd__shadow_show(a, 1);
+  s->lent = true;
+}
+
 /* There is nothing else to wait for. */
 static void watch_privates(struct hd_spin *s) {
   while (s->nprivate) {
@@ -240,7 +272,7 @@ static void watch_privates(struct hd_spin *s) {
   }
 }
 
-void hd__spin_read(uint64_t a, uint32_t size) {
+static void read_at(uint64_t a, uint32_t size, bool plain) {
   struct hd_thread *t = rt.cur;
   struct hd_spin *s = &t->spin;
   if (a == s->addr) s->seen = value_at(a, size);
@@ -249,7 +281,10 @@ void hd__spin_read(uint64_t a, uint32_t size) {
   if (s->counts && (s->counts == HD_SPIN_LOOKS || is_own(s, a))) return;
   bool visible = is_word(a) || hd__shadow_visible(a, size);
   /* Its own stack is part of the local state, unless other threads access it, or nothing else is left to watch. */
-  if (own_stack(t, a) && (s->counts || !rt.watched) && !visible) return;
+  if ((plain || s->counts) && own_stack(t, a) && (s->counts || !rt.watched) && !visible) {
+    s->locals = true;
+    return;
+  }
   for (unsigned i = 0; i < g->nplaces; i++)
     if (g->place[i].addr == a) {
       s->mixed |= value_at(a, g->place[i].size) != s->read[i].value;
@@ -261,6 +296,10 @@ void hd__spin_read(uint64_t a, uint32_t size) {
   if (!room && (visible || !s->counts)) disarm(t);
 }
 
+void hd__spin_read(uint64_t a, uint32_t size) { read_at(a, size, false); }
+
+void hd__spin_read_plain(uint64_t a, uint32_t size) { read_at(a, size, true); }
+
 void hd__spin_unlike(void) {
   struct hd_spin *s = &rt.cur->spin;
   s->writes++;
@@ -270,7 +309,10 @@ void hd__spin_unlike(void) {
 
 void hd__spin_wrote(uint64_t a) {
   struct hd_spin *s = &rt.cur->spin;
-  if (own_stack(rt.cur, a)) return;
+  if (own_stack(rt.cur, a) && !hd__shadow_visible(a, 1)) { /* part of the local state */
+    forget_private(s, a);
+    return;
+  }
   s->writes++;
   if (HD_LIKELY(!rt.cur->armed)) return;
   if (!s->counts)
@@ -338,7 +380,7 @@ static void start_round(struct hd_thread *t) {
   rt.narmed += !t->armed;
   t->armed = true;
   s->guard.nplaces = s->nprivate = s->steps = 0;
-  s->mixed = false;
+  s->mixed = s->locals = s->lent = false;
   s->guard.last = NULL;
   s->nheld = 0;
   s->gave = s->again = s->on = false;
@@ -432,7 +474,10 @@ static void wait_for_change(struct hd_thread *t, uint64_t a, enum hd_spin_head h
     uint64_t entry = entry_of(s);
     hd__learn(entry);
   }
+  forget_left(t, s);
   if (!g->nplaces) watch_privates(s);
+  if (!g->nplaces)
+    watch(s, a, sizeof(int), value_at(a, sizeof(int))); /* the lock that it takes (hd__spin_lent) */
   for (unsigned i = 0; i < g->nplaces; i++)
     if (!is_word(g->place[i].addr)) hd__shadow_show(g->place[i].addr, g->place[i].size);
   if (!s->counts && head == HD_SPIN_UPDATES && g->nplaces == 1 && g->place[0].addr == a && rt.nunjoined) {
@@ -451,7 +496,7 @@ static void wait_for_change(struct hd_thread *t, uint64_t a, enum hd_spin_head h
   if (hd__spin_interrupted()) return;
   hd__event(s->late ? HD_EV_LATE : 0);
   hd__spin_let_go();
-  if (head == HD_SPIN_READS) s->mode = HD_SPIN_SEEN;
+  if (head <= HD_SPIN_LOADS) s->mode = HD_SPIN_SEEN;
 }
 
 bool hd__spin_idles(void) { return rt.cur->armed && nknown && *known_slot(rt.cur->spin.pc); }
@@ -551,13 +596,27 @@ static void count_lap(struct hd_thread *t, uint64_t a, enum hd_spin_head head, u
   wait_for_change(t, a, head, pc, false);
 }
 
+/* A volatile variable on the thread's own stack seldom is what a loop waits for; mostly it counts. */
+static void count_local(struct hd_spin *s, uint64_t a) {
+  uint8_t value = *(const uint8_t *)a;
+  bool same = s->local.addr == a && s->local.value == value && s->local.writes == s->writes;
+  s->local.times = same ? s->local.times + 1 : 0;
+  s->local.addr = a;
+  s->local.value = value;
+  s->local.writes = s->writes;
+  if (s->local.times >= LOCAL_TIMES && rt.nunjoined) hd__shadow_show(a, 1);
+}
+
 bool hd__spin_check(uint64_t a, enum hd_spin_head head, uint64_t pc) {
   struct hd_thread *t = rt.cur;
   hd__take_signals(); /* a wait would delay them */
   struct hd_spin *s = &t->spin;
   s->mode = HD_SPIN_PLAIN;
   if (HD_UNLIKELY(s->update_size)) settle_update(s, a, pc);
-  if (own_stack(t, a) && !rt.watched && !hd__shadow_visible(a, 1)) return s->again;
+  if (head == HD_SPIN_READS && own_stack(t, a) && !rt.watched && !hd__shadow_visible(a, 1)) {
+    count_local(s, a);
+    return s->again;
+  }
   bool is_known = nknown && *known_slot(pc), wrote = s->round_writes != s->writes;
   bool hit = s->pc == pc && s->addr == a;
   if (s->again && !hit) {
@@ -598,9 +657,11 @@ bool hd__spin_check(uint64_t a, enum hd_spin_head head, uint64_t pc) {
   }
   if (s->swapped) unswap(s);
   uint64_t now = local_state(t);
-  bool watched =
-      t->armed && !s->counts && (s->guard.nplaces || s->nprivate) && !s->nheld && !s->gave && !s->mixed;
+  bool watched = t->armed && !s->counts && !s->nheld && !s->gave && !s->mixed;
   bool same = watched && now == s->state;
+  bool locals =
+      s->locals && head >= HD_SPIN_OTHER && a && !is_word(a); /* what they hold is compared anyway */
+  if (!s->guard.nplaces && !s->nprivate && !locals) watched = same = false;
   s->state = now;
   if (is_known) { /* invariant 5 */
     uint64_t change = differences(t, s);
@@ -716,6 +777,7 @@ static void look(struct hd_thread *t) {
     hd__shadow_show(p->addr, p->size);
     on = s->mixed = true;
   }
+  if (s->waiting && s->lent) on = s->mixed = true;
   if (s->waiting && s->counts && rt.events != s->lap_event) {
     note_bounded(t->op.pc);
     s->lap_event = rt.events;

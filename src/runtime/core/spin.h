@@ -45,6 +45,8 @@ struct hd_spin {
   bool gave;       /* this round has released a lock that it had not taken */
   bool again;      /* this round repeats the one before without scheduling points (invariant 5) */
   bool mixed;      /* one place had two values in this round */
+  bool locals;     /* this round has read variables on its own stack, which others may write */
+  bool lent;       /* and one has, while it waited */
   bool unlike;     /* such a repetition was not like the round before: the loop does more than wait */
   bool swapped;    /* and memory has the values of that one */
   bool on;         /* one of the values differs */
@@ -64,6 +66,11 @@ struct hd_spin {
   uint64_t lap_event; /* where the wait began */
   uint64_t changes_before;    /* `changes` at the last lap */
   uint64_t seen, seen_before; /* values at the anchor */
+  struct {
+    uint64_t addr, writes; /* `writes` when it was looked at */
+    unsigned times;
+    uint8_t value;
+  } local; /* a volatile variable on its own stack */
   unsigned ntrail, nprivate;
   /* From the places of the guard on, what is beyond the counts is not defined: a new thread does not clear it. */
   struct hd_guard guard;
@@ -86,9 +93,9 @@ enum hd_spin_mode {
   HD_SPIN_SEEN, /* it is part of the wait that was executed just now: no scheduling point */
   HD_SPIN_HELD, /* it is the operation that waits */
 };
-/* What kind of operation it is: a read of one place, one that may change it, or another; a lock, around which loops seldom
- * wait. */
-enum hd_spin_head { HD_SPIN_READS, HD_SPIN_UPDATES, HD_SPIN_OTHER, HD_SPIN_LOCK };
+/* What kind of operation it is: a plain or volatile read of one place, an atomic one, one that may change it, or another; a
+ * lock, around which loops seldom wait. */
+enum hd_spin_head { HD_SPIN_READS, HD_SPIN_LOADS, HD_SPIN_UPDATES, HD_SPIN_OTHER, HD_SPIN_LOCK };
 
 /* hooks.c: a plain read of visible memory, or any read while a thread is watched. The entry hd_arch_watched_read
  * saves the caller's registers and continues there. */
@@ -123,6 +130,8 @@ bool hd__spin_interrupted(void);
 /* Whether a yield of the running thread is part of a loop that waits. */
 bool hd__spin_idles(void);
 void hd__spin_read(uint64_t a, uint32_t size);
+/* The same for an access that is not atomic: one to the thread's own stack is seldom what a loop waits for. */
+void hd__spin_read_plain(uint64_t a, uint32_t size);
 /* The same as hd__spin_updated of an instruction that comes after the hook: at the thread's next check it is known whether the
  * value is still the same. */
 void hd__spin_updates(uint64_t a, uint32_t size, uint64_t pc);
@@ -138,6 +147,8 @@ void hd__spin_wrote(uint64_t a);
 void hd__spin_updated(uint64_t a, uint32_t size, bool same);
 /* The running thread has seen, or changed, something that is not memory: a clock. */
 void hd__spin_unlike(void);
+/* The running thread is about to write to the stack of t. */
+void hd__spin_lent(struct hd_thread *t, uint64_t a);
 /* An operation of a thread whose reads are collected was executed. */
 void hd__spin_event(const struct hd_op *op, unsigned flags);
 /* Nothing can run: lets a loop go on that counts its rounds. Returns false when there is none. */

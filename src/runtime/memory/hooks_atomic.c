@@ -110,7 +110,7 @@ static inline void look_for_pointer(uint64_t a, uint64_t n, uint64_t pc) {
 
 void hd__atomic_load(uint64_t a, uint64_t n, int mo, uint64_t pc) {
   if (!hot.active) return;
-  if (!hd__spin_check(a, HD_SPIN_READS, pc)) hd__access_slow(a, n, with_order(HD_A_ATOMIC, mo), pc);
+  if (!hd__spin_check(a, HD_SPIN_LOADS, pc)) hd__access_slow(a, n, with_order(HD_A_ATOMIC, mo), pc);
   look_for_pointer(a, n, pc);
   after_load(a, n, order(mo));
   HD_SPIN_LEAVE();
@@ -169,7 +169,19 @@ void hd__atomic_cas(uint64_t a, uint64_t n, const void *expected, int mo, int fa
     return builtin(a, v, __ATOMIC_SEQ_CST);                \
   }
 
-/* Those that a loop may wait with. */
+#define ADDITION(bits, T, op, builtin)                            \
+  T IN(bits, op)(volatile T * a, T v, int mo);                    \
+  T IN(bits, op)(volatile T * a, T v, int mo) {                   \
+    if (v)                                                        \
+      hd__atomic_rmw((uint64_t)a, sizeof(T), mo, HD_CALLER);      \
+    else                                                          \
+      hd__atomic_exchange((uint64_t)a, sizeof(T), mo, HD_CALLER); \
+    T old = builtin(a, v, __ATOMIC_SEQ_CST);                      \
+    if (!v) hd__atomic_exchanged((uint64_t)a, sizeof(T), true);   \
+    return old;                                                   \
+  }
+
+/* Those that a loop may wait with: an addition of zero is a way to read. */
 #define EXCHANGE(bits, T, op, builtin, expr)                     \
   T IN(bits, op)(volatile T * a, T v, int mo);                   \
   T IN(bits, op)(volatile T * a, T v, int mo) {                  \
@@ -212,11 +224,11 @@ void hd__atomic_cas(uint64_t a, uint64_t n, const void *expected, int mo, int fa
     __atomic_store_n(a, v, __ATOMIC_SEQ_CST);                                           \
   }                                                                                     \
   EXCHANGE(bits, T, exchange, __atomic_exchange_n, v)                                   \
-  RMW(bits, T, fetch_add, __atomic_fetch_add)                                           \
-  RMW(bits, T, fetch_sub, __atomic_fetch_sub)                                           \
+  ADDITION(bits, T, fetch_add, __atomic_fetch_add)                                      \
+  ADDITION(bits, T, fetch_sub, __atomic_fetch_sub)                                      \
   EXCHANGE(bits, T, fetch_and, __atomic_fetch_and, old &v)                              \
   EXCHANGE(bits, T, fetch_or, __atomic_fetch_or, old | v)                               \
-  RMW(bits, T, fetch_xor, __atomic_fetch_xor)                                           \
+  ADDITION(bits, T, fetch_xor, __atomic_fetch_xor)                                      \
   RMW(bits, T, fetch_nand, __atomic_fetch_nand)                                         \
   CAS(bits, T)
 

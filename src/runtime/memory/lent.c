@@ -45,7 +45,7 @@ static uint32_t depth_of(const struct hd_thread *t, uint64_t addr) {
 
 static void note(uint64_t pc) { hd__inexact(HD_INEXACT_DEAD_FRAME, pc); }
 
-void hd__lend(uint64_t addr, uint64_t pc) {
+void hd__lend(uint64_t addr, bool write, uint64_t pc) {
   struct hd_thread *me = rt.cur, *owner = NULL;
   if (addr - rt.stacks.first < HD_FIRST_STACK) {
     owner = &rt.thread[0];
@@ -55,6 +55,7 @@ void hd__lend(uint64_t addr, uint64_t pc) {
     if (owner && addr >= (uint64_t)owner->ident->frame) return; /* thread-local */
   }
   if (owner == me) return;
+  if (owner && write && owner->spin.waiting) hd__spin_lent(owner, addr);
   if (!owner || owner->state == HD_T_DONE || owner->call == owner->calls) {
     if (!owner || owner->state == HD_T_DONE || owner->op.kind == HD_OP_EXIT || owner->op.kind == HD_OP_END)
       note(pc);

@@ -77,7 +77,7 @@ void hd__shadow_free(uint64_t addr, uint64_t size, uint64_t pc);
 #define HD_FIRST_STACK (8ull << 20) /* as much of it as most systems allow */
 void hd__lent_init(void);           /* there are more stacks */
 /* The running thread accesses memory on such a stack, which is not its own, beside other threads. */
-void hd__lend(uint64_t addr, uint64_t pc);
+void hd__lend(uint64_t addr, bool write, uint64_t pc);
 /* The block [addr, addr+size) is new: forgets the accesses to its addresses. */
 void hd__shadow_forget(uint64_t addr, uint64_t size);
 /* The same for memory that may be large and hardly accessed. */

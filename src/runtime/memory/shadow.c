@@ -603,7 +603,7 @@ static __attribute__((noinline)) bool some_words(uint64_t addr, uint64_t size, u
   if (write)
     hd__spin_wrote(addr);
   else
-    hd__spin_read(addr, (uint32_t)size);
+    hd__spin_read_plain(addr, (uint32_t)size);
   for (uint64_t g = addr & ~7ull; g < end; g += 8)
     replace(hd__cell(g), granule_mask(addr, end, g), write, pc);
   rt.status->heartbeat++;
@@ -654,7 +654,7 @@ static __attribute__((noinline)) void access_any(uint64_t addr, uint64_t size, u
   else if (size <= WORDS_MAX)
     recorded = !(flags & ~(HD_A_WRITE | HD_A_FREE)) && some_words(addr, size, flags, pc);
   if (HD_LIKELY(recorded)) {
-    if (HD_UNLIKELY(on_other_stack(addr)) && rt.nunjoined) hd__lend(addr, pc);
+    if (HD_UNLIKELY(on_other_stack(addr)) && rt.nunjoined) hd__lend(addr, flags & HD_A_WRITE, pc);
     return;
   }
   access_general(addr, size, flags, pc);
@@ -735,7 +735,7 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
     hd__record_access(op_of(asked), addr, size, HD_EV_PLAIN | (flags == asked ? 0 : HD_EV_FAILED),
                       flags == asked ? flags >> 8 : cas->fail_order, pc);
   if (!(flags & HD_A_WRITE))
-    hd__spin_read(addr, (uint32_t)size);
+    (flags & HD_A_ATOMIC ? hd__spin_read : hd__spin_read_plain)(addr, (uint32_t)size);
   else if (!(flags & HD_A_NETS))
     hd__spin_wrote(addr);
   for (uint64_t g = addr & ~7ull; g < end && rt.nthreads > 1; g += 8) {
@@ -759,7 +759,7 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
       g = (addr & ~7ull) - 8; /* others have run: start over */
     }
   }
-  if (HD_UNLIKELY(on_other_stack(addr)) && rt.nunjoined) hd__lend(addr, pc);
+  if (HD_UNLIKELY(on_other_stack(addr)) && rt.nunjoined) hd__lend(addr, flags & HD_A_WRITE, pc);
   if (rt.nunjoined && check && !raced && hd__heap_owns(addr) && hd__heap_foreign(addr))
     look_at_allocation(addr, size, flags, pc);
   record_all(addr, end, flags, pc);
