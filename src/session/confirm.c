@@ -207,12 +207,18 @@ static bool is_shown(const struct hd_confirm *c, const struct hd_prediction *p, 
   return hd_op_object(x->op.kind) != HD_OBJ_MEMORY && hd_op_object(x->op.kind) != HD_OBJ_THREAD;
 }
 
-static char *list_events(const struct hd_confirm *c, const uint32_t *event, size_t n) {
+static char *list_events(const struct hd_confirm *c, const uint32_t *event, size_t n,
+                         struct hd_symbolizer *sym) {
   struct hd_str out;
   hd_str_init(&out);
   for (size_t i = 0; i < n; i++) {
     if (i) hd_str_addc(&out, '\n');
-    hd_tr_describe(&out, c->observed.tables, &c->observed.event[event[i]]);
+    const struct hd_event *e = &c->observed.event[event[i]];
+    char *name = e->op.object && hd_op_object(e->op.kind) != HD_OBJ_THREAD
+                     ? hd_symbolize_object(sym, e->op.object)
+                     : NULL;
+    hd_tr_describe_named(&out, c->observed.tables, e, name);
+    free(name);
   }
   return hd_str_take(&out);
 }
@@ -222,7 +228,7 @@ static int by_event(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static void describe(void *arg, struct hd_finding *f) {
+static void describe(void *arg, struct hd_finding *f, struct hd_symbolizer *sym) {
   struct hd_confirm *c = arg;
   size_t order = order_of(c, f), n = 0;
   if (!order) return; /* the observed execution itself fails */
@@ -238,9 +244,9 @@ static void describe(void *arg, struct hd_finding *f) {
     shown[n - 1 - i] = t;
   }
   for (size_t i = 0; i < last; i++) shown[n++] = p->event.v[p->late + i];
-  f->predicted = list_events(c, shown, n);
+  f->predicted = list_events(c, shown, n, sym);
   qsort(shown, n, sizeof *shown, by_event);
-  f->observed = list_events(c, shown, n);
+  f->observed = list_events(c, shown, n, sym);
 }
 
 /* ---- the search ---- */

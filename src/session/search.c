@@ -295,7 +295,11 @@ static void add_finding(struct hd_session *s, const struct hd_worker *w, const s
   struct hd_err err;
   struct hd_reduction smaller = {0};
   bool stored = stored_before(s, f, record->schedule);
-  if (s->config.describe) s->config.describe(s->config.prepare_arg, f);
+  if (s->config.describe) {
+    struct hd_symbolizer *sym = hd_rerun_symbolizer(record->rerun, &s->command);
+    s->config.describe(s->config.prepare_arg, f, sym);
+    hd_symbolizer_free(sym);
+  }
   if (!stored) explain(s, record->schedule, &f, &smaller);
   record->finding = f;
   if (smaller.found) record->reduction = &smaller;

@@ -64,8 +64,8 @@ struct hd_session_config {
   /* Writes what the strategy needs to the shared memory of the first process, before anything runs; NULL: nothing. */
   void (*prepare)(void *arg, struct hd_control *control);
   void *prepare_arg;
-  /* Adds to a finding what it was predicted from; NULL: nothing. With prepare_arg. */
-  void (*describe)(void *arg, struct hd_finding *f);
+  /* Adds to a finding what it was predicted from; `sym` knows the stacks at the failure. NULL: nothing. With prepare_arg. */
+  void (*describe)(void *arg, struct hd_finding *f, struct hd_symbolizer *sym);
   /* Whether a finding is one that is looked for; others are treated as suppressed. NULL: every one is. */
   bool (*wants)(void *arg, const struct hd_finding *f);
   void *wants_arg;

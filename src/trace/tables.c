@@ -98,10 +98,10 @@ const char *hd__event_wrong(const struct hd_tr_tables *t, const struct hd_event 
   return payload_wrong(t, e, most);
 }
 
-void hd_tr_describe(struct hd_str *out, const struct hd_tr_tables *t, const struct hd_event *e) {
+void hd_tr_describe_named(struct hd_str *out, const struct hd_tr_tables *t, const struct hd_event *e,
+                          const char *name) {
   hd_str_addf(out, "%s %s%s", t->thread.v[e->op.thread].name, hd_op_text(e->op.kind),
               e->flags & HD_EV_FAILED ? " (failed)" : "");
-  const char *name = NULL;
   if (hd_op_object(e->op.kind) == HD_OBJ_THREAD) {
     hd_str_addf(out, " %s", t->thread.v[e->op.object].name);
   } else {
@@ -114,6 +114,10 @@ void hd_tr_describe(struct hd_str *out, const struct hd_tr_tables *t, const stru
   }
   const struct hd_tr_place *p = e->place ? &t->place.v[e->place - 1] : NULL;
   if (p && p->file) hd_str_addf(out, " at %s:%u", p->file, p->line);
+}
+
+void hd_tr_describe(struct hd_str *out, const struct hd_tr_tables *t, const struct hd_event *e) {
+  hd_tr_describe_named(out, t, e, NULL);
 }
 
 /* ---- words ---- */

@@ -103,6 +103,9 @@ int hd_tr_write_file(struct hd_tr_source *s, enum hd_tr_format format, const cha
 
 /* Describes an event for people: "T1 write `counter` at x.c:12". */
 void hd_tr_describe(struct hd_str *out, const struct hd_tr_tables *t, const struct hd_event *e);
+/* The same; `name` is that of its object (NULL: as in the tables). */
+void hd_tr_describe_named(struct hd_str *out, const struct hd_tr_tables *t, const struct hd_event *e,
+                          const char *name);
 
 /* A value of `size` bytes, 1 to 8: small numbers in signed decimal, others (mostly pointers) in hexadecimal. */
 void hd_tr_value(struct hd_str *out, uint64_t v, uint32_t size);

@@ -788,3 +788,31 @@ def test_known_failure(s):
     said = [p for part in j["predict"] for p in part["predictions"]
             if p["certain"] and p["kind"] in ("null-read", "use-after-free") and "nothing failed" in p.get("reason", "")]
     s.same(said, [], "predictions that are said not to fail")
+
+
+def test_names_of_locals(s):
+    """The two orders call objects on the stack as the rest of the finding does."""
+    s.write("p.cc", """#include <cassert>
+#include <mutex>
+#include <thread>
+struct account { std::mutex m; int balance = 1; };
+int main() {
+  account mine;
+  auto take = [&] {
+    mine.m.lock();
+    bool enough = mine.balance > 0;
+    mine.m.unlock();
+    mine.m.lock();
+    if (enough) mine.balance--;
+    mine.m.unlock();
+  };
+  std::thread a(take), b(take);
+  a.join();
+  b.join();
+  assert(mine.balance == 0);
+}
+""")
+    s.run([s.heddle + "-c++", "-g", "-O1", "p.cc", "-o", "p"])
+    f = predict(s, 1, "--", "./p")["findings"][0]
+    said = "\n".join(f["predicted"]["observed"] + f["predicted"]["predicted"])
+    s.check("`mine.m`" in said and "0x7f" not in said, said)
