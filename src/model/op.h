@@ -107,7 +107,7 @@ const char *hd_object_word(enum hd_obj_kind kind);          /* "mutex"; of HD_OB
 /* ---- what came of an operation ---- */
 
 #define HD_EV_FAILED 1  /* trylock that found the lock taken, timed operation that timed out, CAS that lost */
-#define HD_EV_LATE 2    /* time had to pass for it (operations on descriptors) */
+#define HD_EV_LATE 2    /* time had to pass for it (operations on descriptors, signals of timers) */
 #define HD_EV_PLAIN 4   /* an access that was no scheduling point */
 #define HD_EV_VALUE 8   /* the value is known */
 #define HD_EV_STOP 0x80 /* the search: the execution was stopped in the middle of this event's step */

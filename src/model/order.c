@@ -347,6 +347,8 @@ static void conflicts(struct hd_work *w) {
   enum hd_effect effect = hd_op_effect(op->kind, w->flags), second = hd_op_second(op->kind, w->flags);
   const struct hd_guard *guard = hd__guard(w->t, op);
   int waits = guard != NULL;
+  /* The signal of a timer: nothing else could run when its time came. */
+  if (info->first.object == HD_OBJ_THREAD && (w->flags & HD_EV_LATE)) w->clock[HD_LATE(w->t)] = w->f;
   if (guard) hd__on_guard(w, guard);
   switch (info->first.object) {
     case HD_OBJ_MEMORY:

@@ -484,6 +484,42 @@ def test_interrupted(s):
     named(s, dict(json.loads(s.read("r.json")), out=out), "interrupted", says="interrupted")
 
 
+def test_timer_ends_loops(s):
+    """The signal of a timer comes when nothing else can run, so the search never asks for what was before it to come after:
+    no execution diverges. All complete strategies see the same classes."""
+    loops = """
+static void on_alarm(int sig) { flag = sig; }
+static void *loop(void *p) { while (!flag) continue; return p; }
+static void *append(void *p) { while (!flag) continue; int seen = other; other = seen + 1; return p; }
+static void *waiter(void *p) {
+  sigset_t set;
+  int sig;
+  sigemptyset(&set);
+  sigaddset(&set, SIGALRM);
+  sigwait(&set, &sig);
+  flag = sig;
+  return p;
+}
+int main(void) {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGALRM);
+  if (%d) pthread_sigmask(SIG_BLOCK, &set, 0);
+  else signal(SIGALRM, on_alarm);
+  alarm(1);
+  both(%s);
+}
+"""
+    for threads, masks in ("loop, loop", 0), ("append, append", 0), ("append, waiter", 1):
+        program = s.build_text(HEAD + loops % (masks, threads))
+        seen = []
+        for strategy in "optimal", "dpor", "dfs":
+            r = s.search("check", program, "--strategy", strategy, "--classes")
+            s.same([x["reason"] for x in r["inexact"]], ["sleeps", "timer-signal"], "reasons of %s for %s" % (strategy, threads))
+            seen.append(r["classes"])
+        s.same(len(set(map(str, seen))), 1, "classes for %s: %s" % (threads, seen))
+
+
 @each("random", "optimal")
 def test_workers(s, strategy):
     """Counts of all workers are added up, and those of a search that is resumed go on."""

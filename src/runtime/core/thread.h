@@ -99,6 +99,7 @@ struct hd_thread {
     uint64_t late;                /* sent, but not noticed yet (wrap/signal_late.c) */
     unsigned ran, handling;       /* handlers that it ran; that it is in */
     bool taken;                   /* a handler comes in the place of its pending operation */
+    bool timed;                   /* the signal came when nothing else could run: of a timer, from outside */
     struct hd_signals pending;    /* sent to it */
     uint64_t waits;               /* for these it waits */
     bool sent;                    /* it, or one that it joined, has sent a signal that was noticed at once */

@@ -166,6 +166,12 @@ static bool deliver(void) {
 
 void hd__signals_deliver(void) { deliver(); }
 
+void hd__signal_event(unsigned flags) {
+  if (rt.cur->sig.timed) flags |= HD_EV_LATE;
+  rt.cur->sig.timed = false;
+  hd__event(flags);
+}
+
 void hd__signals_noticed(void) { hd__signal_notice(rt.cur); }
 
 void hd__signal_notice(struct hd_thread *t) {
@@ -185,7 +191,7 @@ bool hd__interrupted(void) {
   bool blocked = t->sig.blocked, expired = t->sig.expired;
   unsigned section = t->sig.section;
   t->sig.taken = false;
-  hd__event(0);
+  hd__signal_event(0);
   bool stays = t->sig.window && !blocked; /* what it waits for is there: its call returns that */
   bool again = stays || deliver();
   t->op = op;
@@ -383,7 +389,9 @@ int hd__signal_send(struct hd_thread *t, const siginfo_t *info, uint64_t pc) {
 }
 
 void hd__signal_arrive(struct hd_thread *t, const siginfo_t *info) {
-  arrive(t, info, true, t ? effect_on(t, info->si_signo) : STAYS);
+  unsigned effect = t ? effect_on(t, info->si_signo) : STAYS;
+  if (effect != STAYS) t->sig.timed = true;
+  arrive(t, info, true, effect);
 }
 
 /* What was sent to the process goes to another thread. */
@@ -393,7 +401,7 @@ void hd__signals_leave(void) {
     if (s->anyone) {
       struct hd_thread *t = hd__signal_taker(s->info.si_signo);
       hd_vc_join(&rt.arena, t ? &t->sig.vc : &hd__process_signals()->vc, &me->sig.vc);
-      hd__signal_arrive(t, &s->info);
+      arrive(t, &s->info, true, t ? effect_on(t, s->info.si_signo) : STAYS);
     }
 }
 

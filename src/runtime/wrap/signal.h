@@ -18,6 +18,9 @@ extern uint64_t hd__signal_word[HD_MAX_THREADS];
 /* Brings it up to date. */
 void hd__signal_show(void);
 
+/* The event of a wait that a signal has ended, or of a handler that comes first. */
+void hd__signal_event(unsigned flags);
+
 /* ---- signal.c, for signal_late.c ---- */
 
 /* The operation of sending a signal to a thread, or to the process (NULL), up to its event. */

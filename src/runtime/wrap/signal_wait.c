@@ -64,7 +64,7 @@ static int wait_for(const sigset_t *set, const struct timespec *limit, siginfo_t
   if (hd__interrupted()) return EINTR;
   bool late = t->timer.expired && !((t->sig.pending.set | hd__process_signals()->set) & bits);
   t->timer.expired = false;
-  hd__event(late ? HD_EV_FAILED : 0);
+  hd__signal_event(late ? HD_EV_FAILED : 0);
   return take_now(bits, info) ? 0 : EAGAIN;
 }
 
@@ -100,7 +100,7 @@ long hd__signal_suspend(const sigset_t *mask, uint64_t pc) {
     t->sig.waits = 0;
     t->sig.mask = before;
     if (cancelled) hd__cancel();
-    hd__event(0);
+    hd__signal_event(0);
     t->sig.mask = during;
     hd__signals_deliver();
   }
