@@ -105,6 +105,7 @@ struct hd_desc {
   uint32_t set;                 /* timer: the event that set it, counted from 1 */
   uint64_t signals;             /* signalfd: those it reports, one bit each, from 1 */
   bool signalled;               /* one of them is pending */
+  int owner;                    /* thread that gets its signals (F_OWNER_TID), 0: none in particular */
   struct hd_desc *next;         /* all of this execution */
 };
 

@@ -5,7 +5,11 @@
  * which is the kernel's; for the child too the program's number stands for its parent, so its system calls stay
  * intercepted until it creates a process or a thread, or executes another program. */
 #include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/msg.h>
 #include <sys/resource.h>
+#include <sys/sem.h>
+#include <sys/shm.h>
 #include <sys/socket.h>
 #include <time.h>
 
@@ -121,6 +125,8 @@ static int number_of(long nr, const long *a) {
     case SYS_pidfd_open:
     case SYS_process_vm_readv:
     case SYS_process_vm_writev:
+    case SYS_get_robust_list:
+    case SYS_kcmp:
     case SYS_prlimit64: return 0;
     case SYS_getpriority:
     case SYS_setpriority: return a[0] == PRIO_USER ? -1 : 1;
@@ -153,10 +159,104 @@ static void credentials(const struct msghdr *m, long (*f)(long)) {
     }
 }
 
-/* Who gets the signals of a descriptor: libc asks in this way, too. */
-static void owner(const long *a, long (*f)(long)) {
+/* Who gets the signals of a descriptor: libc asks in this way, too. To the kernel all threads are one, so the description
+ * remembers which it was. */
+struct owner {
+  struct f_owner_ex kernel;
+  pid_t program;
+};
+_Static_assert(sizeof(struct owner) <= HD_PID_NAME, "it is kept in the room for a name");
+
+static void set_owner(long *a, char *room) {
+  const struct f_owner_ex *o = (const struct f_owner_ex *)a[2];
+  if (!o) return;
+  struct owner w = {{o->type, (pid_t)to_kernel(o->pid)}, o->pid};
+  hd__copy(room, &w, sizeof w);
+  a[2] = (long)room;
+}
+
+static void owner_set(const long *a) {
+  struct hd_desc *d = rt.child ? NULL : hd__fd(a[0]);
+  struct owner w;
+  if (!d || !a[2]) return;
+  hd__copy(&w, (const void *)a[2], sizeof w);
+  d->owner = w.kernel.type == F_OWNER_TID ? w.program : 0;
+}
+
+static void owner_got(const long *a) {
   struct f_owner_ex *o = (struct f_owner_ex *)a[2];
-  if (o) o->pid = (pid_t)f(o->pid);
+  const struct hd_desc *d = rt.child ? NULL : hd__fd(a[0]);
+  o->pid = d && d->owner && o->type == F_OWNER_TID ? d->owner : (pid_t)to_program(o->pid);
+}
+
+/* Requests for a terminal or a socket that have the number of a process, a group or a session. */
+enum { SETS_NUMBER = 1, GETS_NUMBER };
+static int number_in_request(long request) {
+  switch (request) {
+    case TIOCSPGRP:
+    case 0x8901 /* FIOSETOWN */:
+    case 0x8902 /* SIOCSPGRP */: return SETS_NUMBER;
+    case TIOCGPGRP:
+    case TIOCGSID:
+    case 0x8903 /* FIOGETOWN */:
+    case 0x8904 /* SIOCGPGRP */: return GETS_NUMBER;
+    default: return 0;
+  }
+}
+
+static void request_in(long *a, char *room) {
+  int how = number_in_request(a[1]);
+  if (how == SETS_NUMBER && a[2]) {
+    int pid = (int)to_kernel(*(const int *)a[2]);
+    hd__copy(room, &pid, sizeof pid);
+    a[2] = (long)room;
+  }
+  if (how == GETS_NUMBER && a[2]) hd__snapshot_touch((uint64_t)a[2], sizeof(int));
+}
+
+/* capget and capset have it in a header. */
+static void capability_in(const long *a) {
+  int *header = (int *)a[0];
+  rt.cur->sys.named = 0;
+  if (!header || to_kernel(header[1]) == header[1]) return;
+  rt.cur->sys.named = (uint32_t)header[1];
+  header[1] = (int)to_kernel(header[1]);
+}
+static void capability_out(const long *a) {
+  int *header = (int *)a[0];
+  if (header && rt.cur->sys.named) header[1] = (int)rt.cur->sys.named;
+}
+
+/* Who made, and used last, what is shared with other processes. */
+static long ipc_out(long nr, const long *a, long r) {
+  if (r < 0) return r;
+  if (nr == SYS_semctl) return a[2] == GETPID ? to_program(r) : r;
+  if (nr == SYS_shmctl && a[2] && (a[1] == IPC_STAT || a[1] == SHM_STAT || a[1] == 15 /* SHM_STAT_ANY */)) {
+    struct shmid_ds *s = (struct shmid_ds *)a[2];
+    s->shm_cpid = (pid_t)to_program(s->shm_cpid);
+    s->shm_lpid = (pid_t)to_program(s->shm_lpid);
+  }
+  if (nr == SYS_msgctl && a[2] && (a[1] == IPC_STAT || a[1] == MSG_STAT || a[1] == 13 /* MSG_STAT_ANY */)) {
+    struct msqid_ds *s = (struct msqid_ds *)a[2];
+    s->msg_lspid = (pid_t)to_program(s->msg_lspid);
+    s->msg_lrpid = (pid_t)to_program(s->msg_lrpid);
+  }
+  return r;
+}
+
+static long control_out(const long *a, long r) {
+  if (r < 0) return r;
+  switch (a[1]) {
+    case F_SETOWN_EX: owner_set(a); return r;
+    case F_GETOWN_EX: owner_got(a); return r;
+    case F_GETLK: {
+      struct flock *l = (struct flock *)a[2];
+      if (l->l_type != F_UNLCK) l->l_pid = (pid_t)to_program(l->l_pid);
+      return r;
+    }
+    case F_GETOWN: return to_program(r);
+    default: return r;
+  }
 }
 
 /* Where /proc/self and /proc/thread-self lead: the kernel writes one character, and the program gets what it asked for. */
@@ -193,11 +293,13 @@ void hd__pids_in(long nr, long *a, char name[HD_PID_NAME]) {
     long pid = (int)a[k], kernel = to_kernel(pid); /* what is above 32 bits the kernel ignores */
     if (kernel != pid) a[k] = is_own_process(nr, a) ? 0 : kernel;
   }
-  if (nr == SYS_setpgid) a[1] = to_kernel(a[1]);
+  if (nr == SYS_setpgid || nr == SYS_kcmp) a[1] = to_kernel(a[1]);
+  if (nr == SYS_ioctl) request_in(a, name);
+  if (nr == SYS_capget || nr == SYS_capset) capability_in(a);
   shorten_link(nr, a);
   if (nr == SYS_clock_getres) a[0] = clock_to_kernel(a[0]);
   if (nr == SYS_sendmsg) credentials((const struct msghdr *)a[1], to_kernel);
-  if (nr == SYS_fcntl && a[1] == F_SETOWN_EX) owner(a, to_kernel);
+  if (nr == SYS_fcntl && a[1] == F_SETOWN_EX) set_owner(a, name);
   if (nr == SYS_fcntl && a[1] == F_GETOWN_EX && a[2])
     hd__snapshot_touch((uint64_t)a[2], sizeof(struct f_owner_ex));
 }
@@ -215,9 +317,16 @@ long hd__pids_out(long nr, const long *a, long r) {
     case SYS_getpgid:
     case SYS_getpgrp:
     case SYS_getsid: return to_program(r);
-    case SYS_fcntl:
-      if (a[1] == F_SETOWN_EX || (a[1] == F_GETOWN_EX && r == 0)) owner(a, to_program);
-      return a[1] == F_GETOWN ? to_program(r) : r;
+    case SYS_fcntl: return control_out(a, r);
+    case SYS_ioctl:
+      if (r == 0 && number_in_request(a[1]) == GETS_NUMBER && a[2])
+        *(int *)a[2] = (int)to_program(*(const int *)a[2]);
+      return r;
+    case SYS_capget:
+    case SYS_capset: capability_out(a); return r;
+    case SYS_shmctl:
+    case SYS_msgctl:
+    case SYS_semctl: return ipc_out(nr, a, r);
     case SYS_readlink:
     case SYS_readlinkat: return own_link(nr, a, r);
     case SYS_getsockopt:
