@@ -20,7 +20,8 @@
  * Invariants
  *  1. What an execution does depends on the seed, its number and what is known; that changes only in end(), but for the
  *     numbers of objects, which depend on the executions in the same way.
- *  2. A thread that is enabled is not held up for ever: when all enabled threads are, another one is drawn. */
+ *  2. A thread that is enabled is not held up for ever: when all enabled threads are, another one is drawn; also now and
+ *     then when a thread yields, which may wait for one that is held up, in a way that Heddle does not see. */
 #include "explore/explore_int.h"
 #include "model/unit.h"
 
@@ -29,6 +30,7 @@
 #define MOST 0xffffff /* operations of one thread at one place on one object */
 #define WINDOW 16     /* executions that an average is about */
 #define NOBODY HD_MAX_THREADS
+#define YIELDS 8 /* so many, on average, until nobody is held up any more */
 
 struct cell {
   uint32_t mean; /* operations in an execution that has any */
@@ -193,7 +195,10 @@ static int pick(struct hd_search *s, const struct hd_point *p) {
       continue;
     }
     unsigned t = hd_set_nth(&free, hd_rng_below(&s->rng, n));
-    if (!interesting(k, r, p->op[t])) return (int)t;
+    if (!interesting(k, r, p->op[t])) {
+      if (hd_op_is(p->op[t]->kind, HD_TRAIT_YIELDS) && !hd_rng_below(&s->rng, YIELDS)) let_go(r);
+      return (int)t;
+    }
     if (r->intended == NOBODY) r->intended = draw(s, p);
     if (t == r->intended) {
       let_go(r);

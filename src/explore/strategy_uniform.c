@@ -15,7 +15,8 @@
  * Footprints are learned, so they may lack what was not seen yet. Therefore the estimate is started over when one grows,
  * and says nothing about behaviour that no sample has shown.
  *
- * Where everything sleeps the execution goes on, at random: as a sample it is as good as any.
+ * Where everything sleeps the execution goes on, at random: as a sample it is as good as any. The same where a thread
+ * yields for the YIELDS-th time while others sleep: it may wait for one of them, in a way that Heddle does not see.
  *
  * Invariants
  *  1. What an execution does depends on the seed, its number and the footprints.
@@ -27,6 +28,7 @@
 
 #define THREADS 64 /* with more there is no estimate */
 #define STARTS 8   /* persistent sets that are tried at a state */
+#define YIELDS 10
 #define LEAST 0.25 /* operations that a thread has left, if it seems to have none */
 
 /* What is known of the threads; in the search area. */
@@ -44,7 +46,7 @@ struct known {
 struct run {
   double weight; /* 0: everything slept */
   int grown, many;
-  unsigned nthreads, last;
+  unsigned nthreads, last, yields;
   uint64_t there, ended, asleep; /* sets of threads */
   uint32_t done[THREADS], contended[THREADS];
   struct hd_op sleeper[THREADS];
@@ -75,7 +77,7 @@ static int begin(struct hd_search *s) {
   for (unsigned i = 0; i < r->nthreads; i++) r->done[i] = r->contended[i] = 0;
   r->weight = 1;
   r->grown = r->many = 0;
-  r->nthreads = r->last = 0;
+  r->nthreads = r->last = r->yields = 0;
   r->there = r->ended = r->asleep = 0;
   return 1;
 }
@@ -214,6 +216,10 @@ static int pick(struct hd_search *s, const struct hd_point *p) {
     r->asleep = 0;
   }
   unsigned t = draw(s, set);
+  if (r->asleep && hd_op_is(p->op[t]->kind, HD_TRAIT_YIELDS) && ++r->yields % YIELDS == 0) {
+    r->weight = 0;
+    r->asleep = 0;
+  }
   for (uint64_t before = set & ((1ull << t) - 1); before; before &= before - 1) {
     unsigned b = (unsigned)__builtin_ctzll(before);
     r->asleep |= 1ull << b;

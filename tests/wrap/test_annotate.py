@@ -70,3 +70,22 @@ def test_nothing(s):
     calls += "AnnotateRWLockDestroy(AT, &o); ThreadSanitizerQuery(\"\");"
     s.is_clean(s.search("check", build(s, calls, calls)))
     s.is_bug(s.search("check", build(s, calls + "data = 1;", calls + "data = 2;")), ["data-race"])
+
+
+@each("random", "pct", "pos", "rff", "surw", "uniform", "sites")
+def test_own_lock(s, strategy):
+    """A lock in assembly, declared: no races, and a thread that waits for it by yielding does not wait for ever, though what it
+    reads is not seen."""
+    more = """
+    #include <sched.h>
+    static int lock;
+    static int get(void) { int o = 1; __asm__ volatile("xchgl %0, %1" : "+r"(o), "+m"(lock) :: "memory"); return !o; }
+    static void put(void) { __asm__ volatile("movl $0, %0" : "=m"(lock) :: "memory"); }
+    """
+    add = """for (int i = 0; i < 2; i++) {
+      while (!get()) sched_yield();
+      AnnotateRWLockAcquired(AT, &lock, 1L); data++; AnnotateRWLockReleased(AT, &lock, 1L);
+      put(); }"""
+    r = s.search("check", build(s, add, add, more), "--strategy", strategy, "--max-executions", "3000")
+    s.same(r["findings"], [], "findings")
+    s.check("length" not in [x["reason"] for x in r["inexact"]], r["inexact"])
