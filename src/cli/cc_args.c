@@ -172,6 +172,7 @@ static char *read_sanitizers(struct hd_cc_args *a, char *word, bool drop) {
       found = true;
       a->uninstrumented = false;
     } else {
+      a->undefined = true;
       hd_str_add(&rest, rest.n ? "," : "-fsanitize=");
       hd_str_add(&rest, name);
     }

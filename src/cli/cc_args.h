@@ -35,6 +35,7 @@ struct hd_cc_args {
   const char *is_static;  /* the option that requests a static program */
   const char *other_arch; /* -m32 and the like */
   char *bad_sanitizer;    /* the sanitizer that cannot be combined; in `pool` */
+  bool undefined;         /* checks undefined behaviour */
 };
 
 /* Removes Heddle's own options from the words after "cc". */

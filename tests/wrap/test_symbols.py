@@ -60,7 +60,7 @@ strdup strndup
 memcpy memset memmove memcmp memchr mempcpy strlen strnlen strcpy stpcpy strncpy strcat strncat strcmp strncmp
 strcasecmp strncasecmp strchr strrchr strstr bzero bcopy bcmp
 sleep usleep nanosleep clock_nanosleep clock_gettime gettimeofday time sched_yield
-exit _exit _Exit quick_exit abort raise __assert_fail __assert_perror_fail __cxa_atexit on_exit
+exit _exit _Exit quick_exit abort raise __assert_fail __assert_perror_fail __ubsan_handle_out_of_bounds __ubsan_handle_out_of_bounds_abort __cxa_atexit on_exit
 __cxa_throw __cxa_rethrow _ZSt13set_terminatePFvvE _ZSt17rethrow_exceptionNSt15__exception_ptr13exception_ptrE
 __cxa_guard_acquire __cxa_guard_release __cxa_guard_abort __cxa_thread_atexit_impl
 sigaction signal __libc_start_main hd_rt_choose hd_rt_controlled
