@@ -208,7 +208,7 @@ static void add_plugin(hd_words *out, const struct compiler *c, const char *libd
 
 static void add_compile_flags(hd_words *out, const struct hd_cc_args *a, bool clang, const char *libdir) {
   /* An error that the program survives is no finding. With gcc the runtime sees bad indices (wrap/undefined.c). */
-  if (clang && a->undefined) hd_vec_push(out, (char *)"-fno-sanitize-recover=all");
+  if (clang && a->undefined) hd_vec_push(out, (char *)"-fno-sanitize-recover=bounds");
   /* With -g, gcc -E would write the working folder into its output. */
   if (!a->debug && !a->only_text) hd_vec_push(out, (char *)"-g");
   if (a->preprocesses) {
