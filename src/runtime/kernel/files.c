@@ -542,14 +542,14 @@ static bool contends_for_file(const struct call *c, long nr, const long *a) {
   return op;
 }
 
-static long number_of(const struct call *c, const long *a) {
-  const char *name = c->path < 0 ? NULL : (const char *)a[c->path];
-  return rt.nunjoined && name && name[0] == '/' ? hd__proc_number(name) : -1;
+static long number_of(const struct call *c, bool second, const long *a) {
+  int dir = second ? c->dir2 : c->dir, path = second ? c->path2 : c->path;
+  return rt.nunjoined && path >= 0 ? hd__proc_number(dir < 0 ? AT_FDCWD : a[dir], (const char *)a[path]) : -1;
 }
 
 /* Whether it is an operation on a number: that may be closed, or refer to something else. */
-static bool uses_number(const struct call *c, const long *a) {
-  long fd = number_of(c, a);
+static bool uses_number(const struct call *c, bool second, const long *a) {
+  long fd = number_of(c, second, a);
   if (fd < 0 || fd >= HD_FD_OWN) return false;
   struct hd_desc *d = hd__fd(fd);
   if (!d) hd__fd_stale();
@@ -569,12 +569,30 @@ static bool uses_folders(const struct call *c, const long *a) {
   return uses_folder(c, false, a) | uses_folder(c, true, a);
 }
 
+static bool uses_numbers(const struct call *c, long nr, const long *a) {
+  if (!rt.nunjoined) return false;
+  if (hd__proc_lists_numbers(nr, a)) {
+    hd__fd_stale();
+    return hd__fds_lowest();
+  }
+  return uses_number(c, false, a) | uses_number(c, true, a);
+}
+
+/* Whether a name of the call means a number that is not open. */
+static bool means_closed(const struct call *c, const long *a) {
+  for (int second = 0; second < 2; second++) {
+    long fd = number_of(c, second, a);
+    if (fd >= 0 && !hd__fd(fd)) return true;
+  }
+  return false;
+}
+
 bool hd__names_is_op(long nr, const long *a) {
   static HD_EXEC struct hd_touch touched;
   char path[HD_PATH_MAX];
   const struct call *c = find(nr);
   if (c && c->what == OPEN && opens_fifo(c, nr, a, path)) return true;
-  if (c && (takes_number(c) || (uses_number(c, a) | uses_folders(c, a)))) return true;
+  if (c && (takes_number(c) || (uses_numbers(c, nr, a) | uses_folders(c, a)))) return true;
   if (!c || asks_no_name(c, a)) return false;
   bool w = changes_names(c, nr, a);
   return hd__file_contended(&touched, NAMES, !w, w) | contends_for_file(c, nr, a);
@@ -631,14 +649,14 @@ long hd__names_call(long nr, const long *a, uint64_t pc) {
     o.object = 0;
     o.writes = 0xffff;
   }
-  long fd = number_of(c, a);
-  if (fd >= 0 || uses_folders(c, a)) {
+  if (number_of(c, false, a) >= 0 || number_of(c, true, a) >= 0 || hd__proc_lists_numbers(nr, a) ||
+      uses_folders(c, a)) {
     o.object = 0;
     o.reads = 0xffff;
   }
   o.kind = o.writes ? HD_OP_IOCHANGE : HD_OP_IOLOOK;
   hd__io_point(&o);
-  if (fd >= 0 && !hd__fd(fd)) hd__fd_stale();
+  if (means_closed(c, a)) hd__fd_stale();
   long r = change(c, nr, a);
   if (r < 0) hd__io_nothing();
   order_names(w && r >= 0);

@@ -120,12 +120,17 @@ void hd__mapped_point(long nr, const long *a, bool alone, uint64_t pc);
 
 /* ---- proc.c ---- */
 
+/* The whole of a name that begins in the folder `dir` (a descriptor, or AT_FDCWD). Returns false when it is not below
+ * /proc or /dev, or too long for one of these. */
+bool hd__proc_name(long dir, const char *path, char out[HD_PID_NAME]);
 /* The number of the descriptor that a name means (/proc/self/fd/3, /dev/stdout). -1: none. */
-long hd__proc_number(const char *path);
+long hd__proc_number(long dir, const char *name);
+/* Whether the call lists the numbers of descriptors. */
+bool hd__proc_lists_numbers(long nr, const long *a);
 /* Whether the call looks at the threads of the process. */
 bool hd__proc_shows_threads(long nr, const long *a);
 /* A name was opened: replaces what the kernel has there by what the program is to see. */
-void hd__proc_opened(const char *path, long fd);
+void hd__proc_opened(long nr, const long *a, long fd);
 /* The same for the result of getdents64, and of stat and its relatives. */
 long hd__proc_list(const long *a, long r);
 void hd__proc_status(long nr, const long *a, long r);

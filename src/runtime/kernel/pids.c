@@ -63,13 +63,28 @@ static unsigned translate(const char *s, char *to, unsigned *len) {
   return n;
 }
 
+/* Whether a name begins with a number in a folder of processes or threads. */
+static bool begins_with_number(long dir, const char *name) {
+  char whole[HD_PID_NAME];
+  long pid;
+  unsigned n = number_at(name, &pid);
+  return n && to_kernel(pid) != pid && hd__proc_name(dir, name, whole) &&
+         (hd__starts(whole + 1, "proc/") && (number_at(whole + 6, &pid) || hd__starts(whole + 6, "self/")));
+}
+
 /* /proc/PID and /proc/.../task/TID. */
-static const char *translate_name(const char *name, char out[HD_PID_NAME]) {
+static const char *translate_name(long dir, const char *name, char out[HD_PID_NAME]) {
   char number[12];
   unsigned from = 0, to = 0, len;
   bool any = false;
   rt.cur->sys.named = 0;
-  if (!name || !hd__starts(name, "/proc/")) return name;
+  if (!name) return name;
+  if (*name >= '0' && *name <= '9' && begins_with_number(dir, name)) {
+    from = translate(name, out, &to);
+    any = from > 0;
+  } else if (!hd__starts(name, "/proc/")) {
+    return name;
+  }
   if (hd__starts(name, "/proc/thread-self/")) rt.cur->sys.named = (uint32_t)hd__tid(rt.cur);
   while (name[from] && to < HD_PID_NAME - 14) {
     unsigned n = 0;
@@ -288,7 +303,7 @@ static long own_link(long nr, const long *a, long r) {
 
 void hd__pids_in(long nr, long *a, char name[HD_PID_NAME]) {
   int n = name_of(nr), k = number_of(nr, a);
-  if (n >= 0) a[n] = (long)translate_name((const char *)a[n], name);
+  if (n >= 0) a[n] = (long)translate_name(n ? a[0] : AT_FDCWD, (const char *)a[n], name);
   if (k >= 0) {
     long pid = (int)a[k], kernel = to_kernel(pid); /* what is above 32 bits the kernel ignores */
     if (kernel != pid) a[k] = is_own_process(nr, a) ? 0 : kernel;

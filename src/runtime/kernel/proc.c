@@ -37,9 +37,48 @@ static unsigned each_task(void (*f)(long tid, void *arg), void *arg) {
 
 enum { OTHER, TASKS, DESCRIPTORS, STAT, STATUS };
 
+/* Appends the parts of a name to `out`, which has n characters already: empty ones and "." are left out, ".." drops one.
+ * Returns the new length, 0 when there is no room. */
+static size_t add_parts(char out[HD_PID_NAME], size_t n, const char *s) {
+  for (size_t k; *s; s += k) {
+    for (k = 0; s[k] && s[k] != '/'; k++) {}
+    bool up = k == 2 && s[0] == '.' && s[1] == '.';
+    if (up)
+      while (n && out[--n] != '/') {}
+    if (k && !up && !(k == 1 && *s == '.')) {
+      if (n + k + 2 > HD_PID_NAME) return 0;
+      out[n++] = '/';
+      hd__copy(out + n, s, k);
+      n += k;
+    }
+    k += s[k] == '/';
+  }
+  out[n] = 0;
+  return n;
+}
+
+static bool is_special(const char *path) { return hd__starts(path, "/proc") || hd__starts(path, "/dev"); }
+
+bool hd__proc_name(long dir, const char *path, char out[HD_PID_NAME]) {
+  char link[40];
+  long n = 0;
+  if (!path) return false;
+  if (*path != '/') {
+    if ((int)dir == AT_FDCWD)
+      hd__format(link, sizeof link, "/proc/self/cwd");
+    else
+      hd__format(link, sizeof link, "/proc/self/fd/%d", (int64_t)(int)dir);
+    n = hd_sys3(SYS_readlink, link, out, HD_PID_NAME - 1);
+    if (n <= 0 || n >= HD_PID_NAME - 1) return false;
+    out[n] = 0;
+    if (!is_special(out)) return false;
+  }
+  return add_parts(out, (size_t)n, path) && is_special(out);
+}
+
 /* What the name below a folder of a process is. */
 static unsigned kind_of(const char *s) {
-  if (hd__streq(s, "task") || hd__streq(s, "task/")) return TASKS;
+  if (hd__streq(s, "task")) return TASKS;
   if (hd__streq(s, "fd") || hd__streq(s, "fdinfo")) return DESCRIPTORS;
   return hd__streq(s, "stat") ? STAT : hd__streq(s, "status") ? STATUS : OTHER;
 }
@@ -68,13 +107,23 @@ static const char *below_process(const char *path) {
   return s && !hd__starts(s, "task") ? s : NULL;
 }
 
-static unsigned kind_of_path(const char *path) {
-  const char *s = below_process(path);
+static unsigned kind_of_path(long dir, const char *name) {
+  char path[HD_PID_NAME];
+  const char *s = hd__proc_name(dir, name, path) ? below_process(path) : NULL;
   return s ? kind_of(s) : OTHER;
 }
 
-long hd__proc_number(const char *path) {
+/* No number, and no name of a standard stream, is without these: most names are done with here. */
+static bool may_be_number(const char *s) {
+  for (; s && *s; s++)
+    if ((*s >= '0' && *s <= '9') || hd__starts(s, "std")) return true;
+  return false;
+}
+
+long hd__proc_number(long dir, const char *name) {
   static const char *const standard[] = {"/dev/stdin", "/dev/stdout", "/dev/stderr"};
+  char path[HD_PID_NAME];
+  if (!may_be_number(name) || !hd__proc_name(dir, name, path)) return -1;
   for (unsigned i = 0; i < 3; i++)
     if (hd__streq(path, standard[i])) return i;
   const char *s = hd__starts(path, "/dev/") ? path + 5 : below_process(path);
@@ -92,29 +141,34 @@ static unsigned kind_of_fd(long fd) {
   long n = hd_sys3(SYS_readlink, link, path, sizeof path - 1);
   if (n <= 0) return OTHER;
   path[n] = 0;
-  return kind_of_path(path);
+  const char *s = below_process(path);
+  return s ? kind_of(s) : OTHER;
 }
 
-/* Which name, or descriptor, a call asks about. */
-static bool asks_about_tasks(long nr, const long *a) {
+/* What a call asks about by a name, or a descriptor. */
+static unsigned asks_about(long nr, const long *a) {
   switch (nr) {
     case SYS_stat:
-    case SYS_lstat: return kind_of_path((const char *)a[0]) == TASKS;
+    case SYS_lstat: return kind_of_path(AT_FDCWD, (const char *)a[0]);
     case SYS_fstat:
-    case SYS_getdents64: return kind_of_fd(a[0]) == TASKS;
+    case SYS_getdents64: return kind_of_fd(a[0]);
     case SYS_newfstatat:
     case SYS_statx: {
       const char *name = (const char *)a[1];
-      return name && *name ? kind_of_path(name) == TASKS : kind_of_fd(a[0]) == TASKS;
+      return name && *name ? kind_of_path(a[0], name) : kind_of_fd(a[0]);
     }
-    default: return false;
+    default: return OTHER;
   }
 }
 
 bool hd__proc_shows_threads(long nr, const long *a) {
-  if (nr == SYS_open) return kind_of_path((const char *)a[0]) >= STAT;
-  if (nr == SYS_openat) return kind_of_path((const char *)a[1]) >= STAT;
-  return asks_about_tasks(nr, a);
+  if (nr == SYS_open) return kind_of_path(AT_FDCWD, (const char *)a[0]) >= STAT;
+  if (nr == SYS_openat) return kind_of_path(a[0], (const char *)a[1]) >= STAT;
+  return asks_about(nr, a) == TASKS;
+}
+
+bool hd__proc_lists_numbers(long nr, const long *a) {
+  return nr == SYS_getdents64 && kind_of_fd(a[0]) == DESCRIPTORS;
 }
 
 /* ---- lists ---- */
@@ -195,7 +249,7 @@ void hd__proc_status(long nr, const long *a, long r) {
   if (r || rt.child) return;
   struct statx *x = nr == SYS_statx ? (struct statx *)a[4] : NULL;
   struct stat *s = x ? NULL : (struct stat *)a[nr == SYS_newfstatat ? 2 : 1];
-  if (!S_ISDIR(x ? x->stx_mode : s->st_mode) || !asks_about_tasks(nr, a)) return;
+  if (!S_ISDIR(x ? x->stx_mode : s->st_mode) || asks_about(nr, a) != TASKS) return;
   unsigned links = 2 + each_task(NULL, NULL);
   if (x)
     x->stx_nlink = links;
@@ -273,14 +327,19 @@ static void convert_stat(const char *s, struct text *t, unsigned threads) {
   }
 }
 
-void hd__proc_opened(const char *path, long fd) {
+void hd__proc_opened(long nr, const long *a, long fd) {
   static struct text from, to;
-  size_t length = 0;
-  while (path[length]) length++;
+  char path[HD_PID_NAME];
+  if (!hd__proc_name(nr == SYS_open ? AT_FDCWD : a[0], (const char *)a[nr != SYS_open], path)) return;
+  size_t length = hd__strlen(path);
+  const char *s = below_process(path);
   /* Whoever writes to it, or reads it, accesses memory unseen. */
   if (hd__starts(path, "/proc/") && length > 4 && hd__streq(path + length - 4, "/mem"))
     hd__inexact(HD_INEXACT_ALIAS, rt.cur->op.pc);
-  unsigned kind = kind_of_path(path);
+  /* It shows the offset and the flags as they are when it is read. */
+  if (s && hd__starts(s, "fdinfo/") && rt.nunjoined)
+    hd__inexact(HD_INEXACT_SYSCALL, hd__innermost() | (uint64_t)nr << HD_INEXACT_DETAIL);
+  unsigned kind = s ? kind_of(s) : OTHER;
   if (kind < STAT) return;
   from.n = to.n = 0;
   for (long n; from.n < sizeof from.s - 1 &&

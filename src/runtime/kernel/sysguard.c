@@ -450,7 +450,7 @@ static long names_opened(long nr, const long *a, long r) {
   bool opens = nr == SYS_open || nr == SYS_openat;
   if (opens && r >= 0 && is_random_device((const char *)(nr == SYS_open ? a[0] : a[1]))) hd__fd_is_random(r);
   if (nr == SYS_chdir || nr == SYS_fchdir) cwd_moved = true;
-  if (opens && r >= 0) hd__proc_opened((const char *)(nr == SYS_open ? a[0] : a[1]), r);
+  if (opens && r >= 0) hd__proc_opened(nr, a, r);
   return r;
 }
 

@@ -234,8 +234,10 @@ static void hd_rt_handle(void) {
 
 static bool alive(const struct hd_thread *t) { return t->state == HD_T_READY || t->state == HD_T_BLOCKED; }
 
+/* A wait that one signal has ended takes no other. */
 static bool takes(const struct hd_thread *t, int sig) {
-  return alive(t) && ((t->sig.waits & bit(sig)) || !(t->sig.mask & bit(sig)));
+  bool waits = (t->sig.waits & bit(sig)) && !(t->sig.pending.set & t->sig.waits);
+  return alive(t) && (waits || !(t->sig.mask & bit(sig)));
 }
 
 static unsigned takers(int sig) {
@@ -350,6 +352,14 @@ void hd__signal_point(struct hd_thread *t, int sig, uint64_t pc) {
   hd__step();
 }
 
+/* Whether one that was sent to the process has found its thread, which has not taken it yet (invariant 3). */
+static bool is_on_its_way(int sig) {
+  for (unsigned i = 0; sig < 32 && i < rt.nthreads; i++)
+    for (const struct hd_signal *s = rt.thread[i].sig.pending.first; s && alive(&rt.thread[i]); s = s->next)
+      if (s->anyone && s->info.si_signo == sig) return true;
+  return false;
+}
+
 struct hd_thread *hd__signal_choose_taker(int sig) {
   unsigned n = takers(sig);
   return n ? taker(sig, hd__choose(n)) : NULL;
@@ -368,6 +378,11 @@ int hd__signal_send(struct hd_thread *t, const siginfo_t *info, uint64_t pc) {
   struct hd_thread *me = rt.cur;
   hd__take_signals();
   hd__signal_point(t, sig, pc);
+  if (anyone && sig && is_on_its_way(sig)) {
+    announce(NULL, sig);
+    hd__event(0);
+    return 0;
+  }
   if (anyone && sig) t = hd__signal_choose_taker(sig);
   bool late = t && t != me && sig && hd__signal_interrupts(t, sig) && hd__signal_is_late();
   unsigned effect = announce(late ? NULL : t, sig);

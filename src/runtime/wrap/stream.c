@@ -198,15 +198,16 @@ void hd__streams_abandon(void) {
   }
 }
 
+extern FILE *_IO_list_all; /* libc's list */
+
 /* As libc does it: one after the other, and none of them is taken off the list meanwhile. */
 static int flush_all(uint64_t pc) {
   struct hd_stream *all = list();
   int r = 0;
   bool others = false;
   lock(all, false, pc);
-  for (struct hd_stream *s = streams; s; s = s->next) {
-    FILE *f = s->f;
-    if (!f || s->gone || by_hand(f)) continue;
+  for (FILE *f = _IO_list_all; f; f = f->_chain) {
+    if (by_hand(f) || stream_of(f)->gone) continue;
     hd__stream_begin(f, true, pc);
     if (f->_flags & PUTTING) r |= real_fflush(f);
     hd__stream_end(f, pc);
