@@ -84,7 +84,14 @@ HEAD = """
 #include <libgen.h>
 #undef basename
 #include <net/if.h>
+#include <fstab.h>
+#include <mntent.h>
+#include <monetary.h>
 #include <netinet/ether.h>
+#include <shadow.h>
+#include <syslog.h>
+#include <utmp.h>
+#include <utmpx.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -135,6 +142,7 @@ static int vas(int what, const char *f, ...) {
   if (what == 5) r = vswscanf(L"12345678", L"%d", ap);
   if (what == 6) r = vfwscanf(fopen("/proc/loadavg", "r"), L"%d", ap);
   if (what == 7) r = vwscanf(L"%d", ap);
+  if (what == 8) vsyslog(LOG_DEBUG, f, ap);
   va_end(ap);
   return r;
 }
@@ -173,6 +181,15 @@ def kinds(s, source, *options):
 
 # name: (call, what a second thread writes, or None when only a write is to be seen; and what it reads)
 READS = {
+    # The names of programs with _FILE_OFFSET_BITS=64.
+    "pwrite64": "result = pwrite64(open(\"/dev/null\", O_WRONLY), buf, n, 0)",
+    "pwritev64v2": "struct iovec v = {buf, 8}; pwritev64v2(open(\"/dev/null\", O_WRONLY), &v, 1, 0, 0)",
+    "setrlimit64": "result = setrlimit64(RLIM_NLIMITS, (struct rlimit64 *)buf)",
+    # Without a lock, and others that few programs use.
+    "fputs_unlocked": "result = fputs_unlocked(buf, nowhere())",
+    "fputws_unlocked": "result = fputws_unlocked((wchar_t *)buf, nowhere())",
+    "syslog": "syslog(LOG_DEBUG, \"%s\", buf)", "openlog": "openlog(buf, 0, LOG_USER); syslog(LOG_DEBUG, \"x\")",
+    "vsyslog": "vas(8, \"%s\", buf)",
     "memcpy": "memcpy(other, buf, n)", "memmove": "memmove(other, buf, n)", "mempcpy": "keep = mempcpy(other, buf, n)",
     "memcmp": "result = memcmp(buf, \"hellooooo\", n)", "memchr": "keep = memchr(buf, 'z', n)",
     "strlen": "result = strlen(buf)", "strnlen": "result = strnlen(buf, n)", "strcpy": "strcpy(other, buf)",
@@ -210,7 +227,6 @@ READS = {
     "setrlimit": "result = setrlimit(RLIM_NLIMITS, (struct rlimit *)buf)",
     "futimens": "result = futimens(-1, (struct timespec *)buf)",
     "msgsnd": "result = msgsnd(-1, buf, 4, 0)", "mq_send": "result = mq_send(-1, buf, 8, 0)",
-    "mblen": "result = mblen(buf + 3, 1)",
     "iconv": "iconv_t c = iconv_open(\"UTF-8\", \"ASCII\"); char *i = buf, *o = other; size_t a = 5, b = 64;"
              " result = iconv(c, &i, &a, &o, &b); iconv_close(c)",
     # names of files
@@ -366,6 +382,20 @@ READS = {
     "getgrouplist": "gid_t g[99]; int k = 99; getgrouplist(buf, 0, g, &k)",
 }
 WRITES = {
+    # The names of programs with _FILE_OFFSET_BITS=64.
+    "pread64": "result = pread64(open(\"/dev/zero\", O_RDONLY), buf, 8, 0)",
+    "preadv64v2": "struct iovec v = {buf, 8}; preadv64v2(open(\"/dev/zero\", O_RDONLY), &v, 1, 0, 0)",
+    "mkstemp64": "strcpy(other, \"XXXXXX\"); memcpy(buf, other, 7); result = mkstemp64(buf)",
+    "mkostemp64": "strcpy(other, \"XXXXXX\"); memcpy(buf, other, 7); result = mkostemp64(buf, 0)",
+    "mkstemps64": "strcpy(other, \"XXXXXX.c\"); memcpy(buf, other, 9); result = mkstemps64(buf, 2)",
+    "mkostemps64": "strcpy(other, \"XXXXXX.c\"); memcpy(buf, other, 9); result = mkostemps64(buf, 2, 0)",
+    "fstatfs64": "fstatfs64(1, (struct statfs64 *)buf)", "glob64": "result = glob64(\"/*\", 0, 0, (glob64_t *)buf)",
+    "scandir64": "result = scandir64(\"/\", (struct dirent64 ***)buf, 0, 0)",
+    "prlimit64": "result = prlimit64(0, RLIMIT_NOFILE, 0, (struct rlimit64 *)buf)",
+    # Without a lock, and others that few programs use.
+    "fgets_unlocked": "keep = fgets_unlocked(buf, n, text())",
+    "fgetws_unlocked": "keep = fgetws_unlocked((wchar_t *)buf, 9, fopen(\"/etc/passwd\", \"r\"))",
+    "strfmon": "result = strfmon(buf, 64, \"%n\", 12345.0)", "tmpnam": "keep = tmpnam(buf)",
     "memcpy": "memcpy(buf, other, n)", "memmove": "memmove(buf, other, n)", "mempcpy": "keep = mempcpy(buf, other, n)",
     "memset": "memset(buf, 1, n)", "strcpy": "strcpy(buf, other)", "stpcpy": "keep = stpcpy(buf, other)",
     "strncpy": "strncpy(buf, other, n)", "strcat": "buf[0] = 0; strcat(buf, other)",
@@ -532,7 +562,7 @@ WRITES = {
     "cfsetospeed": "result = cfsetospeed((struct termios *)buf, B9600)",
     "cfsetspeed": "result = cfsetspeed((struct termios *)buf, B9600)",
     "backtrace": "int backtrace(void **, int); result = backtrace((void **)buf, 3)",
-    "getmntent_r": "struct mntent { char *s[4]; int n[2]; } *getmntent_r(FILE *, struct mntent *, char *, int); char t[4096];"
+    "getmntent_r": "char t[4096];"
                    " FILE *f = fopen(\"/proc/self/mounts\", \"r\"); result = getmntent_r(f, (void *)buf, t, sizeof t) != 0; fclose(f)",
     "gethostbyname_r": "struct hostent *h; static char t[4096]; int e;"
                        " result = gethostbyname_r(\"127.0.0.1\", (struct hostent *)buf, t, sizeof t, &h, &e)",
@@ -665,6 +695,28 @@ def test_writes(s, name):
 # ---- calls of two threads race: for variables of libc's own, which have no lock, or for one result ----
 
 HIDDEN = {
+    "getmntent": "FILE *f = setmntent(\"/proc/self/mounts\", \"r\"); getmntent(f); fclose(f)",
+    "getnetbyname": "getnetbyname(\"loopback\")", "getnetbyaddr": "getnetbyaddr(127, AF_INET)", "getnetent": "getnetent()",
+    "gethostent": "gethostent()", "getservent": "getservent()", "getprotoent": "getprotoent()", "getspnam": "getspnam(\"root\")",
+    "getspent": "getspent()", "getfsent": "getfsent()", "getfsspec": "getfsspec(\"a\")", "getfsfile": "getfsfile(\"/\")",
+    "getutent": "getutent()", "getutid": "struct utmp u = {.ut_type = BOOT_TIME}; getutid(&u)",
+    "getutline": "struct utmp u = {.ut_line = \"a\"}; getutline(&u)", "getutxent": "getutxent()",
+    "getutxid": "struct utmpx u = {.ut_type = BOOT_TIME}; getutxid(&u)",
+    "getutxline": "struct utmpx u = {.ut_line = \"a\"}; getutxline(&u)", "getusershell": "getusershell()",
+    "ether_aton": "ether_aton(\"1:2:3:4:5:6\")", "ether_ntoa": "struct ether_addr a = {{1}}; ether_ntoa(&a)",
+    "qecvt": "int a, b; qecvt(1.5, 3, &a, &b)", "qfcvt": "int a, b; qfcvt(1.5, 3, &a, &b)", "getdate": "getdate(\"1\")",
+    "tmpnam-2": "tmpnam(0)", "mbrtowc-2": "wchar_t w; mbrtowc(&w, \"a\", 1, 0)", "wcrtomb-2": "char d[16]; wcrtomb(d, L'a', 0)",
+    "mblen": "mblen(\"a\", 1)", "mbtowc-2": "wchar_t w; mbtowc(&w, \"a\", 1)", "wctomb-2": "char d[16]; wctomb(d, L'a')",
+    "getopt_long_only": "char *a[] = {\"x\", \"-a\", 0}; getopt_long_only(2, a, \"a\", 0, 0)",
+    "fgetc_unlocked": "(fgetc_unlocked)(stdin)", "getc_unlocked": "(getc_unlocked)(stdin)", "getchar_unlocked": "(getchar_unlocked)()",
+    "fputc_unlocked": "(fputc_unlocked)('x', stdout)", "putc_unlocked": "(putc_unlocked)('x', stdout)",
+    "putchar_unlocked": "(putchar_unlocked)('x')", "fflush_unlocked": "fflush_unlocked(stdout)",
+    "fgetwc_unlocked": "fgetwc_unlocked(stdin)", "getwc_unlocked": "getwc_unlocked(stdin)",
+    "getwchar_unlocked": "getwchar_unlocked()", "fputwc_unlocked": "fputwc_unlocked('x', stdout)",
+    "putwc_unlocked": "putwc_unlocked('x', stdout)", "putwchar_unlocked": "putwchar_unlocked('x')",
+    "clearerr_unlocked": "(clearerr_unlocked)(stdin)",
+    "feof_unlocked": "(feof_unlocked)(stdin); (clearerr_unlocked)(stdin)",
+    "ferror_unlocked": "(ferror_unlocked)(stdin); (clearerr_unlocked)(stdin)",
     "strtok": "char s[] = \"a b\"; strtok(s, \" \")", "localtime": "time_t t = 0; localtime(&t)",
     "gmtime": "time_t t = 0; gmtime(&t)", "asctime": "struct tm t = {.tm_mday = 1}; asctime(&t)",
     "ctime": "time_t t = 0; ctime(&t)", "drand48": "drand48()", "lrand48": "lrand48()", "mrand48": "mrand48()",
@@ -797,6 +849,7 @@ def test_mapping(s, name):
 # ---- operations: seen in the events of a finding ----
 
 AIO = "static char b[8]; static struct aiocb a; a.aio_fildes = open(\"/dev/null\", O_RDWR); a.aio_buf = b; a.aio_nbytes = 1; "
+LARGE_AIO = AIO.replace("struct aiocb a", "struct aiocb64 a")
 EVENTS = {
     "pthread_create": ("", "create"),
     "pthread_join": ("", "join"),
@@ -864,6 +917,14 @@ EVENTS = {
                                "rwlock-destroy"),
     "sem_wait": ("sem_wait(&sem); sem_post(&sem)", "sem-wait"),
     "sem_post": ("sem_wait(&sem); sem_post(&sem)", "sem-post"),
+    "aio_read64": (LARGE_AIO + "aio_read64(&a)", "create"), "aio_write64": (LARGE_AIO + "aio_write64(&a)", "create"),
+    "aio_fsync64": (LARGE_AIO + "aio_fsync64(O_SYNC, &a)", "create"),
+    "lio_listio64": (LARGE_AIO + "struct aiocb64 *l[] = {&a}; a.aio_lio_opcode = LIO_READ; lio_listio64(LIO_WAIT, l, 1, 0)", "create"),
+    "aio_suspend64": (LARGE_AIO + "const struct aiocb64 *l[] = {&a}; aio_suspend64(l, 1, 0)", "lock"),
+    "aio_error64": (LARGE_AIO + "aio_error64(&a)", "lock"), "aio_return64": (LARGE_AIO + "aio_return64(&a)", "lock"),
+    "aio_cancel64": (LARGE_AIO + "aio_cancel64(-1, &a)", "lock"),
+    "setlogmask": ("setlogmask(1)", "change"), "setlogmask-2": ("setlogmask(1); setlogmask(0)", "look-up"),
+    "closelog": ("closelog()", "change"),
     "aio_read": (AIO + "aio_read(&a)", "create"),
     "aio_write": (AIO + "aio_write(&a)", "create"),
     "aio_fsync": (AIO + "aio_fsync(O_SYNC, &a)", "create"),

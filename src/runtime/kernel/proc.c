@@ -59,10 +59,27 @@ static size_t add_parts(char out[HD_PID_NAME], size_t n, const char *s) {
 
 static bool is_special(const char *path) { return hd__starts(path, "/proc") || hd__starts(path, "/dev"); }
 
+/* Whether a name may mean something here wherever it begins: most do not, and need not be resolved. */
+static bool may_be_special(const char *path) {
+  static const char *const last[] = {"task", "fd",    "fdinfo", "stat",  "status",
+                                     "mem",  "stdin", "stdout", "stderr"};
+  const char *part = path;
+  for (const char *s = path; *s; s++) {
+    if (*s >= '0' && *s <= '9' && s == part) { /* a number by itself */
+      while (s[1] >= '0' && s[1] <= '9') s++;
+      if (s[1] == '/' || !s[1]) return true;
+    }
+    if (*s == '/') part = s + 1;
+  }
+  for (unsigned i = 0; i < sizeof last / sizeof *last; i++)
+    if (hd__streq(part, last[i])) return true;
+  return !*part && part > path; /* "task/" */
+}
+
 bool hd__proc_name(long dir, const char *path, char out[HD_PID_NAME]) {
   char link[40];
   long n = 0;
-  if (!path) return false;
+  if (!path || (*path != '/' && !may_be_special(path))) return false;
   if (*path != '/') {
     if ((int)dir == AT_FDCWD)
       hd__format(link, sizeof link, "/proc/self/cwd");
@@ -113,17 +130,10 @@ static unsigned kind_of_path(long dir, const char *name) {
   return s ? kind_of(s) : OTHER;
 }
 
-/* No number, and no name of a standard stream, is without these: most names are done with here. */
-static bool may_be_number(const char *s) {
-  for (; s && *s; s++)
-    if ((*s >= '0' && *s <= '9') || hd__starts(s, "std")) return true;
-  return false;
-}
-
 long hd__proc_number(long dir, const char *name) {
   static const char *const standard[] = {"/dev/stdin", "/dev/stdout", "/dev/stderr"};
   char path[HD_PID_NAME];
-  if (!may_be_number(name) || !hd__proc_name(dir, name, path)) return -1;
+  if (!hd__proc_name(dir, name, path)) return -1;
   for (unsigned i = 0; i < 3; i++)
     if (hd__streq(path, standard[i])) return i;
   const char *s = hd__starts(path, "/dev/") ? path + 5 : below_process(path);

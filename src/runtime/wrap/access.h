@@ -59,6 +59,9 @@ static inline const char *hd__reads_string(const char *s, uint64_t pc) {
   return hot.active && s ? hd__hold_string(s, SIZE_MAX, pc).at : s;
 }
 
+/* string.c: a destination is too small, as _FORTIFY_SOURCE sees it. */
+_Noreturn void hd__overflows(uint64_t pc);
+
 /* For exported functions. */
 #define READS(p, n) hd__reads((p), (n), HD_CALLER)
 #define WRITES(p, n) hd__writes((p), (n), HD_CALLER)

@@ -242,18 +242,22 @@ RESULT(int, getifaddrs, (struct ifaddrs * *out), (out), ALLOCATES, r == 0, WRITE
 
 /* ---- characters of several bytes: which ones there are is a matter of the locale ---- */
 
+/* Where a character has been read in part: a variable of libc's, unless the caller has one. */
+static uint64_t partly;
+
 RESULT(size_t, __ctype_get_mb_cur_max, (void), (), LOOKS(LOCALE), false, NOTHING)
-RESULT(int, mbtowc, (wchar_t *restrict w, const char *restrict s, size_t n), (w, s, n), LOOKS(LOCALE),
-       r >= 0 && s, READS(s, r ? (size_t)r : 1);
-       WRITES(w, sizeof *w))
-RESULT(int, mblen, (const char *s, size_t n), (s, n), LOOKS(LOCALE), r >= 0 && s, READS(s, r ? (size_t)r : 1))
-RESULT(int, wctomb, (char *s, wchar_t w), (s, w), LOOKS(LOCALE), r > 0 && s, WRITES(s, (size_t)r))
+RESULT(int, mbtowc, (wchar_t *restrict w, const char *restrict s, size_t n), (w, s, n), LOOKS(LOCALE);
+       WRITES(&partly, sizeof partly), r >= 0 && s, READS(s, r ? (size_t)r : 1); WRITES(w, sizeof *w))
+RESULT(int, mblen, (const char *s, size_t n), (s, n), LOOKS(LOCALE);
+       WRITES(&partly, sizeof partly), r >= 0 && s, READS(s, r ? (size_t)r : 1))
+RESULT(int, wctomb, (char *s, wchar_t w), (s, w), LOOKS(LOCALE);
+       WRITES(&partly, sizeof partly), r > 0 && s, WRITES(s, (size_t)r))
 RESULT(size_t, mbrtowc, (wchar_t *restrict w, const char *restrict s, size_t n, mbstate_t *restrict p),
-       (w, s, n, p), LOOKS(LOCALE), (ssize_t)r >= 0 && s, READS(s, r ? r : 1);
+       (w, s, n, p), LOOKS(LOCALE);
+       if (!p) WRITES(&partly, sizeof partly), (ssize_t)r >= 0 && s, READS(s, r ? r : 1);
        WRITES(w, sizeof *w); WRITES(p, sizeof *p))
-RESULT(size_t, wcrtomb, (char *restrict s, wchar_t w, mbstate_t *restrict p), (s, w, p), LOOKS(LOCALE),
-       (ssize_t)r > 0 && s, WRITES(s, r);
-       WRITES(p, sizeof *p))
+RESULT(size_t, wcrtomb, (char *restrict s, wchar_t w, mbstate_t *restrict p), (s, w, p), LOOKS(LOCALE);
+       if (!p) WRITES(&partly, sizeof partly), (ssize_t)r > 0 && s, WRITES(s, r); WRITES(p, sizeof *p))
 
 /* ---- numbers ---- */
 

@@ -209,9 +209,10 @@ HD_EXPORT size_t strnlen(const char *s, size_t max) {
 /* ---- copying ---- */
 
 HD_EXPORT void __chk_fail(void) __attribute__((noreturn));
-void __chk_fail(void) {
-  if (hot.active)
-    hd__report_simple(HD_KIND_ABORT, 0, HD_CALLER, "buffer overflow detected (_FORTIFY_SOURCE)", true);
+void __chk_fail(void) { hd__overflows(HD_CALLER); }
+
+void hd__overflows(uint64_t pc) {
+  if (hot.active) hd__report_simple(HD_KIND_ABORT, 0, pc, "buffer overflow detected (_FORTIFY_SOURCE)", true);
   abort();
 }
 
