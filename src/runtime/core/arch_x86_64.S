@@ -170,7 +170,7 @@ hd_arch_entry:
 	ENTRY	setlocale
 	ENTRY	pthread_getname_np
 	ENTRY	aio_error
-	ENTRY	aio_error64, hd_in_aio_error
+	ENTRY	aio_error64
 	ENTRY	ftrylockfile
 	ENTRY	feof
 	ENTRY	ferror

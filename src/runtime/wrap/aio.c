@@ -201,14 +201,22 @@ HD_EXPORT int aio_suspend(const struct aiocb *const list[], int n, const struct 
   return hot.active ? suspend(list, n, limit, HD_CALLER) : real_aio_suspend(list, n, limit);
 }
 
-int HD_IN(aio_error)(const struct aiocb *cb);
-int HD_IN(aio_error)(const struct aiocb *cb) {
-  if (!hot.active) return real_aio_error(cb);
+static int ask(const struct aiocb *cb, uint64_t pc) {
   uint32_t *over = &hd__spin_word[HD_POLLS_AIO];
-  hd__spin_check((uint64_t)over, HD_SPIN_OTHER, HD_CALLER); /* a loop may wait for the result */
-  int e = status(cb, HD_CALLER);
+  hd__spin_check((uint64_t)over, HD_SPIN_OTHER, pc); /* a loop may wait for the result */
+  int e = status(cb, pc);
   hd__spin_read((uint64_t)over, sizeof *over);
   return e;
+}
+
+int HD_IN(aio_error)(const struct aiocb *cb);
+int HD_IN(aio_error)(const struct aiocb *cb) { return hot.active ? ask(cb, HD_CALLER) : real_aio_error(cb); }
+
+/* The name of programs with _FILE_OFFSET_BITS=64 (large.c has those of the other functions). */
+int HD_IN(aio_error64)(const struct aiocb64 *cb);
+int HD_IN(aio_error64)(const struct aiocb64 *cb) {
+  const struct aiocb *same = (const struct aiocb *)cb;
+  return hot.active ? ask(same, HD_CALLER) : real_aio_error(same);
 }
 
 HD_EXPORT ssize_t aio_return(struct aiocb *cb) {
