@@ -417,7 +417,8 @@ static void see_branch(struct hd_cc *c, const struct trace *t, size_t i) {
   observed(c, &s);
   struct hd_cc_event other = *e;
   other.taken = !e->taken;
-  other.expr = hd_expr_not(c->x, e->expr);
+  other.expr = e->other ? e->other : hd_expr_not(c->x, e->expr);
+  other.other = e->expr;
   uint32_t dual = hd__forest_add(&c->forest, node(c, t->node[i])->parent, &other);
   if (!closure(c, t, need, e->thread, dual, HD__SINK_BRANCH, &s)) return;
   push(c, &s);

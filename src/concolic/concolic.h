@@ -48,11 +48,12 @@ struct hd_cc_event {
   uint8_t fixed;  /* BRANCH: its other outcome is not asked for, as for the range of an input */
   uint8_t counts; /* BRANCH: one of the program's, for coverage */
   uint16_t thread;
-  uint16_t child;   /* CREATE, JOIN: the other thread */
-  uint64_t object;  /* an address */
-  uint64_t site;    /* in the code */
-  hd_expr_ref expr; /* READ: its symbol; WRITE: what was written; BRANCH: a condition that was true */
-  uint64_t value;   /* READ: what was read; WRITE: what was written */
+  uint16_t child;    /* CREATE, JOIN: the other thread */
+  uint64_t object;   /* an address */
+  uint64_t site;     /* in the code */
+  hd_expr_ref expr;  /* READ: its symbol; WRITE: what was written; BRANCH: a condition that was true */
+  hd_expr_ref other; /* BRANCH: the condition of the other outcome, as that has it; 0: the negation */
+  uint64_t value;    /* READ: what was read; WRITE: what was written */
 };
 
 /* What to execute next. */

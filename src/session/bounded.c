@@ -123,7 +123,12 @@ static void add_branch(struct bounded *b, const struct hd_symbolic_record *r, co
                        size_t n) {
   hd_expr_ref e = import(b, table, n, r->expr);
   if (e && hd_expr_width(b->x, e) != 1) e = 0;
-  if (e && !r->value) e = hd_expr_not(b->x, e);
+  hd_expr_ref other = e ? hd_expr_not(b->x, e) : 0;
+  if (e && !r->value) {
+    hd_expr_ref swap = e;
+    e = other;
+    other = swap;
+  }
   bool program = r->why == HD_WHY_BRANCH || r->why == HD_WHY_CASE;
   bool fixed = r->why == HD_WHY_RANGE || r->why == HD_WHY_ASSUME;
   uint64_t always;
@@ -141,7 +146,8 @@ static void add_branch(struct bounded *b, const struct hd_symbolic_record *r, co
                                .counts = program,
                                .thread = (uint16_t)r->thread,
                                .site = r->site,
-                               .expr = e});
+                               .expr = e,
+                               .other = other});
 }
 
 /* What holds for an input that has a range. */

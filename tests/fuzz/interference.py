@@ -263,7 +263,7 @@ class Machine:
                     self.plain.add(i[0])
                 self.note(self.degree, (i[0], yes), cost)
                 pc = pc + 1 if yes else i[5]
-            elif i[1] == "fail":
+            elif i[1] == "fail":  # a step of its own
                 self.note(self.failure, i[0], cost)
                 return pc, True
             else:
@@ -280,7 +280,7 @@ class Machine:
                 if of == t + 1:
                     env.update({name: given[k], "?" + name: True})
             pc, failed = self.local(t, 0, env, 0)
-            if failed:  # the others may do what they do before it
+            if failed:
                 pc = -1
             first.append((pc, tuple(sorted(env.items()))))
         start = (tuple(first), tuple((p.initial[s], -1) for s in SHARED), -1)
@@ -324,8 +324,8 @@ class Machine:
                     mem[k] = (wrap(old + value(i[4], env)), t)
                     env[i[2]] = old
             after, failed = self.local(t, pc + 1, env, more)
-            if failed:
-                continue
+            if failed:  # the others may go on before it does
+                after = -1
             yield (threads[:t] + ((after, tuple(sorted(env.items()))),) + threads[t + 1:], tuple(mem), own), more
 
     def all(self):
