@@ -86,9 +86,10 @@ static const struct {
     {OPT_ALL, "all", NULL, HD_VERB_CHECK, "continue after the first finding"},
     {OPT_INPUTS, "inputs", NULL, HD_VERB_CHECK,
      "search the inputs, too: values of hd_input and __VERIFIER_nondet_*, all that make a\ndifference (built with heddle cc --symbolic)"},
-    {OPT_DRIVER, "driver", "partition|bounded", HD_VERB_CHECK,
-     "--inputs: a complete search of schedules for each class of inputs (default), or\n"
-     "inputs and schedules by the number of interferences"},
+    {OPT_DRIVER, "driver", "partition|bounded|hyper|sequential", HD_VERB_CHECK,
+     "--inputs: a complete search of schedules for each class of inputs (default); inputs\n"
+     "and schedules by the number of interferences; branches and orders of operations\n"
+     "turned round one at a time; or inputs of each thread, which runs alone"},
     {OPT_INTERFERENCE, "interference", "K", HD_VERB_CHECK,
      "--driver bounded: all schedules in which threads read at most K values that others\n"
      "wrote (default: until every branch outcome is covered, at most 4)"},
@@ -211,6 +212,22 @@ static int parse_number(const char *name, const char *value, uint64_t min, uint6
   if (hd_parse_u64(value, 10, INT64_MAX, out) && *out >= min) return HD_OK;
   return hd_fail(err, HD_EUSAGE, "--%s needs a whole number of at least %llu, not '%s'", name,
                  (unsigned long long)min, value);
+}
+
+static int parse_driver(struct hd_options *o, const char *value, struct hd_err *err) {
+  static const struct {
+    const char *name;
+    enum hd_cc_driver driver;
+  } known[] = {{"partition", HD_CC_NONE},
+               {"bounded", HD_CC_BOUNDED},
+               {"hyper", HD_CC_HYPER},
+               {"sequential", HD_CC_SEQUENTIAL}};
+  for (size_t i = 0; i < HD_COUNT(known); i++)
+    if (strcmp(value, known[i].name) == 0) {
+      o->driver = known[i].driver;
+      return HD_OK;
+    }
+  return hd_fail(err, HD_EUSAGE, "--driver needs partition, bounded, hyper or sequential, not '%s'", value);
 }
 
 /* N:SIZE, of arguments that are inputs. */
@@ -404,10 +421,7 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
                      value);
     case OPT_ALL: o->all = on; return HD_OK;
     case OPT_INPUTS: o->inputs = on; return HD_OK;
-    case OPT_DRIVER:
-      o->bounded = strcmp(value, "bounded") == 0;
-      if (o->bounded || strcmp(value, "partition") == 0) return HD_OK;
-      return hd_fail(err, HD_EUSAGE, "--driver needs partition or bounded, not '%s'", value);
+    case OPT_DRIVER: return parse_driver(o, value, err);
     case OPT_INTERFERENCE:
       if (hd_parse_u64(value, 10, 60, &o->interference)) return HD_OK;
       return hd_fail(err, HD_EUSAGE, "--interference needs a whole number from 0 to 60, not '%s'", value);

@@ -46,7 +46,8 @@ struct hd_options {
   uint32_t checkpoint;   /* enum hd_checkpoint */
   uint64_t state_memory; /* bytes, 0: the default */
   bool all, classes, states, no_states, symmetry, no_symmetry, spurious, no_spurious, timeouts_any, leaks,
-      thread_leaks, quiet, preload, closed, inputs, bounded;
+      thread_leaks, quiet, preload, closed, inputs;
+  enum hd_cc_driver driver;              /* --inputs */
   uint64_t interference;                 /* --driver bounded */
   uint64_t symbolic_args, symbolic_size; /* --symbolic-args: how many, and bytes of each */
   struct hd_str *covered;                /* gets what that covered, as text */

@@ -9,11 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PLAIN_RECORDED (1u << 20) /* bounded interference: accesses that are no scheduling points */
-#define SHARE_MAX 4               /* processes, unless the user says how many */
-#define SHARE_AFTER 1             /* seconds */
-#define PREDICT_AFTER 1           /* seconds */
-#define PREDICT_SECONDS 2         /* of a long search, for other schedules of one execution */
+#define PLAIN_RECORDED \
+  (1u << 20)              /* drivers of inputs and schedules: accesses that are no scheduling points */
+#define SHARE_MAX 4       /* processes, unless the user says how many */
+#define SHARE_AFTER 1     /* seconds */
+#define PREDICT_AFTER 1   /* seconds */
+#define PREDICT_SECONDS 2 /* of a long search, for other schedules of one execution */
 #define STATE_MEMORY (1ull << 30)
 #define STATES_AFTER 1000 /* executions */
 #define ALWAYS_EVERY 4    /* scheduling points, from one template to the next */
@@ -86,10 +87,10 @@ void hd_options_session(const struct hd_options *o, enum hd_verb verb, struct hd
       strcpy(s->strategy, "optimal");
     }
     s->symbolic = HD_SYMBOLIC_INPUTS | HD_SYMBOLIC_CONDITIONS;
-    c->bounded = o->bounded;
+    c->driver = o->driver;
     c->symbolic_args = (uint32_t)(o->symbolic_args << 16 | o->symbolic_size);
     c->covered = o->covered;
-    if (o->bounded) {
+    if (o->driver) {
       memset(s->strategy, 0, sizeof s->strategy);
       strcpy(s->strategy, HD_PLAN_NAME);
       s->symbolic |= HD_SYMBOLIC_LOG | HD_SYMBOLIC_READS;

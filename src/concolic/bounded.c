@@ -32,10 +32,8 @@ struct of_var {           /* what is to be combined on a memory location */
   HD_VEC(struct stuck) stuck;
 };
 
-struct hd_cc {
-  struct hd_exprs *x;
-  struct hd_solver *solver;
-  struct hd_cc_options o;
+struct bounded {
+  struct hd_cc base;
   struct hd__forest forest;
   struct hd__scenarios all;
   HD_VEC(struct of_var) var;
@@ -45,31 +43,20 @@ struct hd_cc {
   unsigned above;                      /* scenarios of a degree above the limit exist */
   uint32_t running;                    /* the scenario of the last plan, plus 1 */
   bool guessed;                        /* its inputs depend on initial values that were not known */
-  HD_VEC(uint16_t) step;
-  struct hd_values inputs;
-  struct hd_cc_stats stats;
-  HD_VEC(struct hd_cc_branch) branch;
-  uint32_t *branches; /* of `branch`: open addressing */
-  size_t branch_slots;
 };
 
-struct hd_cc *hd_cc_new(struct hd_exprs *x, struct hd_solver *s, const struct hd_cc_options *o) {
-  struct hd_cc *c = hd_alloc(sizeof *c);
-  c->x = x;
-  c->solver = s;
-  c->o = *o;
+static struct hd_cc *create(const struct hd_cc_options *o) {
+  struct bounded *c = hd_alloc(sizeof *c);
   hd__forest_init(&c->forest);
   hd__scenarios_init(&c->all);
   c->hot = hd_alloc((o->max_degree + 1) * sizeof *c->hot);
   c->cold = hd_alloc((o->max_degree + 1) * sizeof *c->cold);
-  c->branch_slots = 64;
-  c->branches = hd_alloc(c->branch_slots * sizeof *c->branches);
-  return c;
+  return &c->base;
 }
 
-void hd_cc_free(struct hd_cc *c) {
-  if (!c) return;
-  for (unsigned k = 0; k <= c->o.max_degree; k++) {
+static void destroy(struct hd_cc *base) {
+  struct bounded *c = (struct bounded *)base;
+  for (unsigned k = 0; k <= c->base.o.max_degree; k++) {
     hd_vec_free(&c->hot[k].v);
     hd_vec_free(&c->cold[k].v);
   }
@@ -82,85 +69,31 @@ void hd_cc_free(struct hd_cc *c) {
     hd_vec_free(&c->thread[i].stuck);
   }
   hd_vec_free(&c->var);
-  hd_vec_free(&c->step);
-  hd_vec_free(&c->branch);
-  hd_values_free(&c->inputs);
   hd__forest_fini(&c->forest);
   hd__scenarios_fini(&c->all);
   free(c->hot);
   free(c->cold);
-  free(c->branches);
-  free(c);
 }
 
-unsigned hd_cc_degree(const struct hd_cc *c) { return c->degree; }
-
-const struct hd_cc_stats *hd_cc_stats(const struct hd_cc *c) {
-  struct hd_cc_stats *s = (struct hd_cc_stats *)&c->stats;
-  s->nodes = c->forest.node.n;
-  s->overlapping = c->forest.overlapping;
-  return s;
-}
-
-static const struct hd__node *node(const struct hd_cc *c, uint32_t n) { return &c->forest.node.v[n]; }
-
-/* ---- coverage ---- */
-
-const struct hd_cc_branch *hd_cc_branches(const struct hd_cc *c, size_t *n) {
-  *n = c->branch.n;
-  return c->branch.v;
-}
-
-static size_t branch_slot(const struct hd_cc *c, uint64_t site, bool taken) {
-  size_t i = (size_t)((site * 2 + taken) * 0x9e3779b97f4a7c15ull >> 20) & (c->branch_slots - 1);
-  for (; c->branches[i]; i = (i + 1) & (c->branch_slots - 1)) {
-    const struct hd_cc_branch *b = &c->branch.v[c->branches[i] - 1];
-    if (b->site == site && b->taken == taken) break;
-  }
-  return i;
-}
-
-static struct hd_cc_branch *branch_of(struct hd_cc *c, uint64_t site, bool taken, uint16_t thread) {
-  size_t i = branch_slot(c, site, taken);
-  if (!c->branches[i]) {
-    hd_vec_push(&c->branch, ((struct hd_cc_branch){.site = site, .taken = taken, .thread = thread}));
-    c->branches[i] = (uint32_t)c->branch.n;
-    if (c->branch.n > c->branch_slots / 2) {
-      free(c->branches);
-      c->branch_slots *= 2;
-      c->branches = hd_alloc(c->branch_slots * sizeof *c->branches);
-      for (size_t k = 0; k < c->branch.n; k++)
-        c->branches[branch_slot(c, c->branch.v[k].site, c->branch.v[k].taken)] = (uint32_t)k + 1;
-    }
-    return &c->branch.v[c->branch.n - 1];
-  }
-  return &c->branch.v[c->branches[i] - 1];
-}
-
-static void cover(struct hd_cc *c, const struct hd_cc_event *e, unsigned degree) {
-  branch_of(c, e->site, !e->taken, e->thread);
-  struct hd_cc_branch *b = branch_of(c, e->site, e->taken, e->thread);
-  if (!b->covered || degree < b->degree) b->degree = degree;
-  b->covered = true;
-}
+static const struct hd__node *node(const struct bounded *c, uint32_t n) { return &c->forest.node.v[n]; }
 
 /* Whether it is made for code that is not covered. */
-static bool is_hot(const struct hd_cc *c, const struct hd__scenario *s) {
+static bool is_hot(const struct bounded *c, const struct hd__scenario *s) {
   const struct hd_cc_event *e = &node(c, s->sink)->e;
-  if (c->o.no_priority || s->kind != HD__SINK_BRANCH || !e->counts) return s->kind != HD__SINK_BRANCH;
-  uint32_t b = c->branches[branch_slot(c, e->site, e->taken)];
-  return !b || !c->branch.v[b - 1].covered;
+  if (c->base.o.no_priority || s->kind != HD__SINK_BRANCH || !e->counts) return s->kind != HD__SINK_BRANCH;
+  return !hd__is_covered(&c->base, e);
 }
 
 /* ---- new scenarios ---- */
 
-static void push(struct hd_cc *c, const struct hd__scenario *s) {
+static void push(struct bounded *c, const struct hd__scenario *s) {
   bool is_new;
   uint32_t at = hd__scenarios_save(&c->all, s, &is_new);
-  if (c->o.no_cache ? *hd__scenarios_mark(&c->all, at) == HD__OBSERVED : *hd__scenarios_mark(&c->all, at))
+  if (c->base.o.no_cache ? *hd__scenarios_mark(&c->all, at) == HD__OBSERVED
+                         : *hd__scenarios_mark(&c->all, at))
     return;
   *hd__scenarios_mark(&c->all, at) = HD__QUEUED;
-  if (s->nedge > c->o.max_degree) {
+  if (s->nedge > c->base.o.max_degree) {
     c->above = 1;
     return;
   }
@@ -169,7 +102,7 @@ static void push(struct hd_cc *c, const struct hd__scenario *s) {
 }
 
 /* Leaves of other threads than the sink's move on to where the thread holds no lock. Pushes all ways to do that. */
-static void push_unlocked(struct hd_cc *c, struct hd__scenario *s, uint32_t from, unsigned *variants) {
+static void push_unlocked(struct bounded *c, struct hd__scenario *s, uint32_t from, unsigned *variants) {
   unsigned sink = node(c, s->sink)->e.thread;
   while (from < s->nleaf && (node(c, s->leaf[from])->e.thread == sink || !node(c, s->leaf[from])->held))
     from++;
@@ -191,33 +124,33 @@ static void push_unlocked(struct hd_cc *c, struct hd__scenario *s, uint32_t from
   s->leaf[from] = leaf;
 }
 
-static void combine(struct hd_cc *c, uint32_t scenario, uint32_t read, uint32_t write) {
+static void combine(struct bounded *c, uint32_t scenario, uint32_t read, uint32_t write) {
   struct hd__scenario a, b, out;
   hd__scenarios_load(&c->all, scenario, &a);
   hd__scenarios_load(&c->all, write, &b);
   if (node(c, b.sink)->e.thread == node(c, read)->e.thread) return;
   if (a.nedge + b.nedge + 1 > HD_CC_EDGES) {
-    c->stats.too_large++;
+    c->base.stats.too_large++;
     return;
   }
   if (!hd__scenario_merge(&c->forest, &a, &b, read, &out)) return;
   if (out.kind == HD__SINK_BEFORE_JOIN) out.kind = HD__SINK_JOIN;
   unsigned variants = 0;
   push_unlocked(c, &out, 0, &variants);
-  if (variants >= VARIANTS) c->stats.too_large++;
+  if (variants >= VARIANTS) c->base.stats.too_large++;
 }
 
-static struct of_var *of_var(struct hd_cc *c, uint32_t var) {
+static struct of_var *of_var(struct bounded *c, uint32_t var) {
   while (c->var.n <= var) hd_vec_push(&c->var, ((struct of_var){0}));
   return &c->var.v[var];
 }
 
-static void add_stuck(struct hd_cc *c, struct of_var *v, uint32_t scenario, uint32_t read) {
+static void add_stuck(struct bounded *c, struct of_var *v, uint32_t scenario, uint32_t read) {
   hd_vec_push(&v->stuck, ((struct stuck){scenario, read}));
   for (size_t i = 0; i < v->write.n; i++) combine(c, scenario, read, v->write.v[i]);
 }
 
-static void add_write(struct hd_cc *c, struct of_var *v, uint32_t scenario) {
+static void add_write(struct bounded *c, struct of_var *v, uint32_t scenario) {
   hd_vec_push(&v->write, scenario);
   for (size_t i = 0; i < v->stuck.n; i++) combine(c, v->stuck.v[i].scenario, v->stuck.v[i].read, scenario);
 }
@@ -239,7 +172,7 @@ struct trace {
   HD_VEC(size_t) interfered;            /* reads */
 };
 
-static size_t last_write(const struct trace *t, size_t before, uint32_t var, const struct hd_cc *c) {
+static size_t last_write(const struct trace *t, size_t before, uint32_t var, const struct bounded *c) {
   for (size_t i = before; i-- > 0;)
     if (t->event[i].kind == HD_CC_WRITE && node(c, t->node[i])->var == var) return i + 1;
   return 0;
@@ -257,19 +190,19 @@ static bool is_inherited(const struct trace *t, const size_t *created, unsigned 
   return false;
 }
 
-static void check_value(struct hd_cc *c, const struct hd_cc_event *read, const struct hd_cc_event *write) {
+static void check_value(struct bounded *c, const struct hd_cc_event *read, const struct hd_cc_event *write) {
   struct hd__var *v = &c->forest.var.v[hd__forest_var(&c->forest, read->object, read->size)];
   if (write) {
-    c->stats.unseen += write->value != read->value;
+    c->base.stats.unseen += write->value != read->value;
   } else if (!v->has_initial) {
     v->has_initial = true;
     v->initial = read->value;
   } else {
-    c->stats.unseen += v->initial != read->value;
+    c->base.stats.unseen += v->initial != read->value;
   }
 }
 
-static void load(struct hd_cc *c, struct trace *t, const struct hd_cc_event *event, size_t n) {
+static void load(struct bounded *c, struct trace *t, const struct hd_cc_event *event, size_t n) {
   size_t created[HD_CC_THREADS] = {0}, ended[HD_CC_THREADS] = {0};
   memset(t, 0, sizeof *t);
   t->event = event;
@@ -308,7 +241,7 @@ static void load(struct hd_cc *c, struct trace *t, const struct hd_cc_event *eve
     if (e->kind == HD_CC_CREATE && e->child < HD_CC_THREADS) created[e->child] = i + 1;
     if (e->kind == HD_CC_END) ended[th] = i + 1;
     if (e->kind == HD_CC_JOIN && e->child < HD_CC_THREADS) from = ended[e->child];
-    if (e->kind == HD_CC_OTHER && e->step) c->stats.others++;
+    if (e->kind == HD_CC_OTHER && e->step) c->base.stats.others++;
     if (!from) continue;
     const uint32_t *other = t->need + (from - 1) * t->nthreads;
     for (unsigned k = 0; k < t->nthreads; k++)
@@ -330,7 +263,7 @@ static void unload(struct trace *t) {
 }
 
 /* The scenario of everything that an event follows from, but the event itself is `sink`. False: it is too large. */
-static bool closure(struct hd_cc *c, const struct trace *t, const uint32_t *need, unsigned thread,
+static bool closure(struct bounded *c, const struct trace *t, const uint32_t *need, unsigned thread,
                     uint32_t sink, enum hd__sink kind, struct hd__scenario *out) {
   out->sink = sink;
   out->kind = kind;
@@ -346,7 +279,7 @@ static bool closure(struct hd_cc *c, const struct trace *t, const uint32_t *need
     if (t->depth[r] > need[th] || (kind == HD__SINK_READ && th == thread && t->depth[r] == need[th]))
       continue;
     if (out->nedge == HD_CC_EDGES) {
-      c->stats.too_large++;
+      c->base.stats.too_large++;
       return false;
     }
     struct hd__edge e = {t->node[r], t->node[t->source[r] - 1]};
@@ -357,7 +290,7 @@ static bool closure(struct hd_cc *c, const struct trace *t, const uint32_t *need
   return true;
 }
 
-static void observed(struct hd_cc *c, const struct hd__scenario *s) {
+static void observed(struct bounded *c, const struct hd__scenario *s) {
   bool is_new;
   uint32_t at = hd__scenarios_save(&c->all, s, &is_new);
   *hd__scenarios_mark(&c->all, at) = HD__OBSERVED;
@@ -407,17 +340,17 @@ static unsigned interferences(const struct trace *t, size_t event) {
   return n;
 }
 
-static void see_branch(struct hd_cc *c, const struct trace *t, size_t i) {
+static void see_branch(struct bounded *c, const struct trace *t, size_t i) {
   struct hd__scenario s;
   const struct hd_cc_event *e = &t->event[i];
   const uint32_t *need = t->need + i * t->nthreads;
   if (!closure(c, t, need, e->thread, t->node[i], HD__SINK_BRANCH, &s)) return;
-  if (e->counts) cover(c, e, interferences(t, i));
+  if (e->counts) hd__cover(&c->base, e, (int)interferences(t, i));
   if (e->fixed) return;
   observed(c, &s);
   struct hd_cc_event other = *e;
   other.taken = !e->taken;
-  other.expr = e->other ? e->other : hd_expr_not(c->x, e->expr);
+  other.expr = e->other ? e->other : hd_expr_not(c->base.x, e->expr);
   other.other = e->expr;
   uint32_t dual = hd__forest_add(&c->forest, node(c, t->node[i])->parent, &other);
   if (!closure(c, t, need, e->thread, dual, HD__SINK_BRANCH, &s)) return;
@@ -439,7 +372,7 @@ static void needed_before(const struct trace *t, size_t i, uint32_t *need) {
   need[th] = t->depth[i];
 }
 
-static void see_read(struct hd_cc *c, const struct trace *t, size_t i) {
+static void see_read(struct bounded *c, const struct trace *t, size_t i) {
   struct hd__scenario s;
   uint32_t need[HD_CC_THREADS];
   needed_before(t, i, need);
@@ -450,7 +383,7 @@ static void see_read(struct hd_cc *c, const struct trace *t, size_t i) {
     observed(c, &s);
 }
 
-static void see_write(struct hd_cc *c, const struct trace *t, size_t i) {
+static void see_write(struct bounded *c, const struct trace *t, size_t i) {
   struct hd__scenario s;
   bool is_new, ends = t->event[i].kind == HD_CC_END;
   unsigned th = t->event[i].thread;
@@ -461,7 +394,7 @@ static void see_write(struct hd_cc *c, const struct trace *t, size_t i) {
 }
 
 /* Every way in which the other thread may have ended is tried. */
-static void see_join(struct hd_cc *c, const struct trace *t, size_t i) {
+static void see_join(struct bounded *c, const struct trace *t, size_t i) {
   struct hd__scenario s;
   bool is_new;
   unsigned th = t->event[i].thread;
@@ -475,18 +408,19 @@ static void see_join(struct hd_cc *c, const struct trace *t, size_t i) {
 }
 
 /* The new thread goes on alone. */
-static void see_create(struct hd_cc *c, const struct trace *t, size_t i) {
+static void see_create(struct bounded *c, const struct trace *t, size_t i) {
   struct hd__scenario s;
   const uint32_t *need = t->need + i * t->nthreads;
   if (closure(c, t, need, t->event[i].thread, t->node[i], HD__SINK_CREATE, &s)) push(c, &s);
 }
 
-void hd_cc_observe(struct hd_cc *c, const struct hd_cc_event *event, size_t n) {
+static void observe(struct hd_cc *base, const struct hd_cc_event *event, size_t n) {
+  struct bounded *c = (struct bounded *)base;
   struct trace t;
   for (size_t i = 0; i < n; i++)
     if (event[i].thread >= HD_CC_THREADS || event[i].child >= HD_CC_THREADS) {
       n = i;
-      c->stats.too_large++;
+      c->base.stats.too_large++;
     }
   load(c, &t, event, n);
   for (size_t i = 0; i < n; i++) {
@@ -507,22 +441,24 @@ void hd_cc_observe(struct hd_cc *c, const struct hd_cc_event *event, size_t n) {
     for (size_t i = 0; i < n && !reached; i++) reached = t.node[i] == s.sink;
   }
   unload(&t);
+  c->base.stats.nodes = c->forest.node.n;
+  c->base.stats.overlapping = c->forest.overlapping;
   if (!c->running) return;
   if (reached) {
-    c->stats.realized++;
+    c->base.stats.realized++;
   } else if (c->guessed) { /* the execution has shown the initial values */
     *hd__scenarios_mark(&c->all, c->running - 1) = 0;
     push(c, &s);
   } else {
-    c->stats.diverged++;
+    c->base.stats.diverged++;
   }
   c->running = 0;
 }
 
 /* ---- what to execute ---- */
 
-static bool pop(struct hd_cc *c, uint32_t *out) {
-  for (; c->degree <= c->o.max_degree; c->degree++) {
+static bool pop(struct bounded *c, uint32_t *out) {
+  for (; c->degree <= c->base.o.max_degree; c->degree++) {
     struct queue *hot = &c->hot[c->degree], *cold = &c->cold[c->degree];
     while (hot->head < hot->v.n) {
       struct hd__scenario s;
@@ -540,77 +476,74 @@ static bool pop(struct hd_cc *c, uint32_t *out) {
 }
 
 /* Interferences are added to an unrealizable scenario, for the reads that keep it from being realizable. */
-static void extend(struct hd_cc *c, const struct hd__case *k, uint32_t scenario, struct hd__reads *reads) {
-  if (c->o.no_core) {
+static void extend(struct bounded *c, const struct hd__case *k, uint32_t scenario, struct hd__reads *reads) {
+  if (c->base.o.no_core) {
     reads->n = 0;
     for (uint32_t i = 0; i < k->node.n; i++)
       if (k->local.v[i]) hd_vec_push(reads, k->node.v[i]);
   }
-  if (!reads->n) c->stats.dropped++;
+  if (!reads->n) c->base.stats.dropped++;
   for (size_t i = 0; i < reads->n; i++)
     add_stuck(c, of_var(c, node(c, reads->v[i])->var), scenario, reads->v[i]);
 }
 
-/* Whether it is realizable; then c->inputs and c->step say how. */
-static bool realize(struct hd_cc *c, uint32_t scenario, const struct hd__scenario *s) {
+/* Whether it is realizable; then c->base.inputs and c->base.step say how. */
+static bool realize(struct bounded *c, uint32_t scenario, const struct hd__scenario *s) {
   struct hd__case k;
   struct hd__reads reads = {0};
   hd__case_init(&k, &c->forest, s);
   enum hd__answer order = hd__order(&k, false), inputs = HD__NO;
   if (order == HD__NO) {
-    c->stats.no_order++;
+    c->base.stats.no_order++;
     if (hd__order(&k, true) == HD__NO)
-      c->stats.dropped++;
+      c->base.stats.dropped++;
     else {
       hd__order_reads(&k, &reads);
       extend(c, &k, scenario, &reads);
     }
   } else if (order == HD__YES) {
-    c->inputs.n = 0;
+    c->base.inputs.n = 0;
     c->guessed = false;
-    inputs = hd__inputs(&k, c->x, c->solver, &c->inputs, &reads, &c->guessed);
+    inputs = hd__inputs(&k, c->base.x, c->base.solver, &c->base.inputs, &reads, &c->guessed);
     if (inputs == HD__NO) {
-      c->stats.no_inputs++;
+      c->base.stats.no_inputs++;
       extend(c, &k, scenario, &reads);
     }
   }
   bool yes = order == HD__YES && inputs == HD__YES;
-  if (order == HD__UNKNOWN || inputs == HD__UNKNOWN) c->stats.unknown++;
-  c->step.n = 0;
+  if (order == HD__UNKNOWN || inputs == HD__UNKNOWN) c->base.stats.unknown++;
+  c->base.step.n = 0;
   for (size_t i = 0; yes && i < k.order.n; i++) {
     const struct hd_cc_event *e = &node(c, k.node.v[k.order.v[i]])->e;
-    if (e->step) hd_vec_push(&c->step, e->thread);
+    if (e->step) hd_vec_push(&c->base.step, e->thread);
   }
   hd_vec_free(&reads);
   hd__case_fini(&k);
   return yes;
 }
 
-static bool all_covered(const struct hd_cc *c) {
-  for (size_t i = 0; i < c->branch.n; i++)
-    if (!c->branch.v[i].covered) return false;
-  return c->branch.n > 0;
-}
-
-enum hd_cc_state hd_cc_next(struct hd_cc *c, struct hd_cc_plan *out, double deadline) {
+static enum hd_cc_state next(struct hd_cc *base, struct hd_cc_plan *out, double deadline) {
+  struct bounded *c = (struct bounded *)base;
   uint32_t at;
-  if (c->o.until_full && all_covered(c)) return HD_CC_FULL;
+  if (c->base.o.until_full && hd__all_covered(base)) return HD_CC_FULL;
   while (pop(c, &at)) {
     struct hd__scenario s;
     if (*hd__scenarios_mark(&c->all, at) == HD__OBSERVED) continue;
     hd__scenarios_load(&c->all, at, &s);
-    c->stats.scenarios++;
+    c->base.stats.scenarios++;
     if (deadline > 0 && hd_now() >= deadline) return HD_CC_LATE;
     if (!realize(c, at, &s)) continue;
-    c->stats.executions++;
+    c->base.stats.executions++;
     c->running = at + 1;
     const struct hd_cc_event *sink = &node(c, s.sink)->e;
-    *out = (struct hd_cc_plan){.step = c->step.v,
-                               .nsteps = c->step.n,
+    *out = (struct hd_cc_plan){.step = c->base.step.v,
+                               .nsteps = c->base.step.n,
                                .tail = s.kind == HD__SINK_CREATE ? sink->child : sink->thread,
-                               .inputs = &c->inputs,
+                               .inputs = &c->base.inputs,
                                .degree = s.nedge};
     return HD_CC_GOES_ON;
   }
   return c->above ? HD_CC_LIMIT : HD_CC_MAX;
 }
+
+const struct hd__driver hd__bounded = {HD_CC_BOUNDED, create, destroy, observe, next};

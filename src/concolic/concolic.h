@@ -99,20 +99,27 @@ struct hd_cc_branch {
   uint64_t site;
   uint16_t thread; /* that covered it first, or executed the other outcome */
   bool taken, covered;
-  unsigned degree; /* the smallest with which it was covered */
+  int degree; /* the smallest with which it was covered; -1: not covered, or the driver does not count them */
+};
+
+/* How the next inputs and schedule are chosen. Each is a file here. */
+enum hd_cc_driver {
+  HD_CC_NONE,
+  HD_CC_BOUNDED,    /* by the number of interferences */
+  HD_CC_SEQUENTIAL, /* inputs of each thread, which runs alone */
+  HD_CC_HYPER,      /* branches and orders of operations, turned round one after the other */
 };
 
 struct hd_cc;
 /* The store and the solver are borrowed. */
-struct hd_cc *hd_cc_new(struct hd_exprs *x, struct hd_solver *s, const struct hd_cc_options *o);
+struct hd_cc *hd_cc_new(enum hd_cc_driver which, struct hd_exprs *x, struct hd_solver *s,
+                        const struct hd_cc_options *o);
 void hd_cc_free(struct hd_cc *c);
 /* What an execution did. The first one may be any. */
 void hd_cc_observe(struct hd_cc *c, const struct hd_cc_event *event, size_t n);
 /* The next plan, valid until the next call; pre: the execution of the last one was observed. Looks at many scenarios if most
  * are not realizable, but not beyond `deadline` (of hd_now; 0: none): then HD_CC_LATE. */
 enum hd_cc_state hd_cc_next(struct hd_cc *c, struct hd_cc_plan *out, double deadline);
-/* All scenarios of a smaller degree are done. */
-unsigned hd_cc_degree(const struct hd_cc *c);
 const struct hd_cc_stats *hd_cc_stats(const struct hd_cc *c);
 const struct hd_cc_branch *hd_cc_branches(const struct hd_cc *c, size_t *n);
 

@@ -4,6 +4,101 @@
 
 #include "concolic/concolic.h"
 
+/* ---- drivers (driver.c) ---- */
+
+/* The beginning of what each driver has. */
+struct hd_cc {
+  const struct hd__driver *driver;
+  struct hd_exprs *x;
+  struct hd_solver *solver;
+  struct hd_cc_options o;
+  struct hd_cc_stats stats;
+  HD_VEC(uint16_t) step;   /* of the next plan */
+  struct hd_values inputs; /* the same */
+  HD_VEC(struct hd_cc_branch) branch;
+  uint32_t *branches; /* of `branch`: open addressing */
+  size_t branch_slots;
+};
+
+struct hd__driver {
+  enum hd_cc_driver which;
+  struct hd_cc *(*create)(const struct hd_cc_options *o);
+  void (*destroy)(struct hd_cc *c); /* what it has beside struct hd_cc */
+  void (*observe)(struct hd_cc *c, const struct hd_cc_event *event, size_t n);
+  enum hd_cc_state (*next)(struct hd_cc *c, struct hd_cc_plan *out, double deadline);
+};
+extern const struct hd__driver hd__bounded, hd__sequential, hd__hyper;
+
+/* An execution came to that outcome. */
+void hd__cover(struct hd_cc *c, const struct hd_cc_event *e, int degree);
+bool hd__is_covered(const struct hd_cc *c, const struct hd_cc_event *e);
+bool hd__all_covered(const struct hd_cc *c);
+
+/* ---- one execution (path.c) ---- */
+
+struct hd__pair {
+  uint32_t first; /* event: where an operation begins */
+  uint32_t
+      second; /* event: what depends on that operation; it may be the end of its own, which reads and writes */
+};
+
+/* Its events, with what they compute and what they follow from. */
+struct hd__path {
+  struct hd_cc_event *event;
+  uint32_t n;
+  unsigned nthreads;
+  uint32_t *index;    /* of each event: its number in its thread, from 0 */
+  uint32_t *before;   /* the event before it in its thread, plus 1 */
+  uint32_t *clock;    /* [n][nthreads]: how many events of each thread it follows from, with itself */
+  uint64_t *hash;     /* of the event and everything it follows from */
+  hd_expr_ref *value; /* BRANCH: the condition, WRITE: what was written; over inputs alone */
+  hd_expr_ref *other; /* BRANCH: the condition of the other outcome */
+  HD_VEC(struct hd__pair)
+  pair; /* operations that depend on each other, which nothing else orders: the second one may
+                                 * come first */
+};
+
+/* False: it is too long. */
+bool hd__path_init(struct hd__path *p, struct hd_exprs *x, const struct hd_cc_event *event, size_t n);
+void hd__path_fini(struct hd__path *p);
+static inline bool hd__follows(const struct hd__path *p, uint32_t later, uint32_t earlier) {
+  return p->clock[later * p->nthreads + p->event[earlier].thread] > p->index[earlier];
+}
+/* The hash that the event would have with the other outcome. pre: a branch. */
+uint64_t hd__path_dual(const struct hd__path *p, uint32_t branch);
+/* ... that the second one of a pair would have if the first one did not come before it. */
+uint64_t hd__path_reversed(const struct hd__path *p, const struct hd__pair *r);
+
+/* ---- what to execute next (context.c) ---- */
+
+/* The beginning of an execution that was seen, and then something else. */
+struct hd__context {
+  HD_VEC(uint16_t) step;         /* threads, for each operation of the beginning */
+  HD_VEC(hd_expr_ref) condition; /* for inputs; none: those that it had */
+  HD_VEC(uint64_t) kept;         /* hashes of the events of the beginning, sorted, ... */
+  uint64_t then;                 /* ... and of the event that comes next */
+  struct hd_values inputs;
+  uint16_t tail;   /* a thread that goes on alone then */
+  uint16_t thread; /* of the sequential driver: whose inputs are searched */
+  uint32_t from;   /* the same: outcomes of its branches before this one are not asked for again */
+  struct hd_cc_event sink;
+};
+
+/* A branch's other outcome. `all`: after everything that came before it; else only after what it follows from. */
+void hd__context_branch(struct hd__context *c, const struct hd__path *p, uint32_t branch, bool all,
+                        const struct hd_values *inputs);
+/* The second one of a pair before the first one. */
+void hd__context_pair(struct hd__context *c, const struct hd__path *p, const struct hd__pair *r,
+                      const struct hd_values *inputs);
+/* A thread that goes on alone after its creation. */
+void hd__context_create(struct hd__context *c, const struct hd__path *p, uint32_t create,
+                        const struct hd_values *inputs);
+void hd__context_free(struct hd__context *c);
+/* Finds inputs. False: there are none. */
+bool hd__context_solve(struct hd_cc *c, const struct hd__context *t, enum hd_smt_answer *answer);
+/* pre: c->inputs are those for it. */
+void hd__context_plan(struct hd_cc *c, const struct hd__context *t, struct hd_cc_plan *out);
+
 /* ---- the forest (forest.c) ---- */
 
 struct hd__node {

@@ -84,7 +84,7 @@ int hd_strategy_parse(const char *value, const char **out, struct hd_err *err) {
 }
 
 bool hd_strategy_systematic(const char *name) {
-  if (strcmp(name, HD_PLAN_NAME) == 0) return true; /* bounded.c searches, and says what it leaves out */
+  if (strcmp(name, HD_PLAN_NAME) == 0) return true; /* driven.c searches, and says what it leaves out */
   for (size_t i = 0; i < COUNT(strategies); i++)
     if (strcmp(strategies[i].name, name) == 0) return strategies[i].systematic;
   return false;

@@ -149,9 +149,9 @@ int hd_session_run(struct hd_session *s, struct hd_err *err) {
   double outer = hd_time_begin(s->deadline > 0 ? s->deadline + hd_session_grace(s->config.time) : 0);
   bool all_inputs = s->config.search.symbolic & HD_SYMBOLIC_CONDITIONS;
   if (all_inputs) hd_control_symbolic(&s->worker[0].control)->args = s->config.symbolic_args;
-  int rc = s->config.bounded ? hd__bounded_run(s, &stop, err)
-           : all_inputs      ? hd__partition_run(s, &stop, err)
-                             : hd__crew_run(s, &stop, err);
+  int rc = s->config.driver ? hd__driven_run(s, &stop, err)
+           : all_inputs     ? hd__partition_run(s, &stop, err)
+                            : hd__crew_run(s, &stop, err);
   hd_time_end(outer);
   if (s->events.over)
     s->events.over(s->events.cluster, s,

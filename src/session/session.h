@@ -15,6 +15,7 @@
 
 #include "abi/abi.h"
 #include "base/base.h"
+#include "concolic/concolic.h"
 #include "report/report.h"
 
 /* ---- configuration ---- */
@@ -57,8 +58,8 @@ struct hd_session_config {
   size_t nidentities;
   const struct hd_input *input; /* of the program; NULL: standard input, which is spooled */
   uint32_t symbolic_args;       /* the last arguments are inputs: how many << 16 | their size */
-  bool bounded;                 /* inputs and schedules by bounded interference (bounded.c) ... */
-  unsigned interference;        /* ... with so many interferences at most */
+  enum hd_cc_driver driver;     /* inputs and schedules together (driven.c); HD_CC_NONE: no, ... */
+  unsigned interference;        /* ... with so many interferences at most ... */
   bool until_covered;           /* ... or until every outcome of the branches that were executed is covered */
   struct hd_str *covered;       /* gets what that covered, as text; NULL: nobody asks */
   /* Writes what the strategy needs to the shared memory of the first process, before anything runs; NULL: nothing. */

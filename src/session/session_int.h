@@ -171,13 +171,13 @@ void hd__session_predict(struct hd_session *s);
 /* Runs processes until the search ends. */
 int hd__crew_run(struct hd_session *s, enum hd_stop *stop, struct hd_err *err);
 
-/* ---- bounded.c ---- */
+/* ---- driven.c ---- */
 
 /* Locates the branches that the session has got, and writes them to config.covered; `what` they depend on. */
 struct hd_solver_stats;
 void hd__branches_report(struct hd_session *s, const char *what, const struct hd_solver_stats *q);
-/* Searches inputs and schedules by bounded interference. */
-int hd__bounded_run(struct hd_session *s, enum hd_stop *stop, struct hd_err *err);
+/* Searches inputs and schedules together, with a driver. */
+int hd__driven_run(struct hd_session *s, enum hd_stop *stop, struct hd_err *err);
 
 /* ---- partition.c ---- */
 

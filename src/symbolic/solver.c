@@ -189,9 +189,16 @@ static size_t add_model(struct hd_solver *s, const hd_expr_ref *v, size_t n, con
   return s->model.n - 1;
 }
 
-static void use_model(struct hd_solver *s, size_t i, struct hd_values *values) {
-  for (size_t k = 0; k < s->model.v[i].n; k++)
-    hd_values_set(values, s->model.v[i].symbol[k], s->model.v[i].value[k]);
+/* Values of the symbols in the conditions; what else the model says may contradict the other groups of the question. */
+static void use_model(struct hd_solver *s, size_t i, const hd_expr_ref *v, size_t n,
+                      struct hd_values *values) {
+  const struct model *m = &s->model.v[i];
+  struct hd_symbols in = {0};
+  hd_expr_symbols(s->x, v, n, &in);
+  for (size_t k = 0; k < m->n; k++)
+    for (size_t j = 0; j < in.n; j++)
+      if (in.v[j] == m->symbol[k]) hd_values_set(values, m->symbol[k], m->value[k]);
+  hd_vec_free(&in);
 }
 
 static size_t add_core(struct hd_solver *s, const hd_expr_ref *v, size_t n) {
@@ -309,7 +316,7 @@ static enum hd_smt_answer decide(struct hd_solver *s, const hd_expr_ref *v, size
     struct hd_values old = {0};
     for (size_t i = 0; i < model->n; i++) hd_vec_push(&old, model->v[i]);
     for (size_t i = s->model.n; i-- > 0 && s->model.n - i <= MODELS;) {
-      use_model(s, i, model);
+      use_model(s, i, v, n, model);
       if (satisfied(s, v, n, model)) {
         s->stats.models++;
         remember(s, v, n, HD_SMT_SAT, add_model(s, v, n, model));
@@ -326,7 +333,7 @@ static enum hd_smt_answer decide(struct hd_solver *s, const hd_expr_ref *v, size
     if (answer == HD_SMT_UNKNOWN) s->stats.unknown++;
     what = s->answer.v[s->answer.n - 1].what;
   }
-  if (answer == HD_SMT_SAT) use_model(s, what, model);
+  if (answer == HD_SMT_SAT) use_model(s, what, v, n, model);
   if (answer == HD_SMT_UNSAT && core)
     for (size_t i = 0; i < s->core.v[what].n; i++) hd_vec_push(core, s->core.v[what].v[i]);
   return answer;

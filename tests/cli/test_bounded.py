@@ -1,4 +1,4 @@
-"""heddle concolic --driver bounded: models of the literature (bench/concolic) are covered with as many interferences as it says."""
+"""heddle concolic --driver bounded, hyper, sequential: models of the literature (bench/concolic) are covered with as many interferences as it says."""
 import json
 import os
 import re
@@ -51,10 +51,10 @@ MAIN = """int main(void) {
 """
 
 
-def search(s, text, *words, want):
+def search(s, text, *words, want, driver="bounded"):
     s.write("prog.c", HEAD + text + MAIN)
     s.run([s.heddle, "cc", "--symbolic", "-w", "-g", "-O0", "prog.c", "-o", "prog"])
-    s.run([s.heddle, "concolic", "--driver", "bounded", "--all", "--no-explain", "--json", "r.json", *words, "--", "./prog"], want=want)
+    s.run([s.heddle, "concolic", "--driver", driver, "--all", "--no-explain", "--json", "r.json", *words, "--", "./prog"], want=want)
     return json.loads(s.read("r.json"))
 
 
@@ -116,3 +116,71 @@ static void *two(void *p) {
     text = s.read("branches.info")
     s.check("SF:%s\n" % s.path("prog.c") in text and "BRDA:10,0,1,1\nBRDA:10,0,0,1\nBRDA:11,0,1,1\nBRDA:11,0,0,0\n" in text
             and "BRF:4\nBRH:3\n" in text, text)
+
+
+def test_hyper_listing(s):
+    """Three races, the last of which needs an input: in few executions."""
+    if not CLANG:
+        return
+    s.run([s.heddle, "cc", "--symbolic", "-g", "-O1", os.path.join(MODELS, "listing.c"), "-o", "prog"])
+    r = s.search("concolic", "./prog", "--driver", "hyper", "--all", "--no-explain")
+    s.same([f["kind"] for f in r["findings"]], ["data-race"] * 3, "findings")
+    s.check(all(f["replays"] for f in r["findings"]), "a finding does not replay")
+    s.check(r["executions"] <= 16, "%d executions" % r["executions"])
+    s.same([x["reason"] for x in r["inexact"]], ["varied"], "reasons")
+
+
+LOCKS = """static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER, n = PTHREAD_MUTEX_INITIALIZER;
+static void *one(void *p) {
+  int i = (int)hd_input_range(0, 99, "i");
+  pthread_mutex_lock(&m);
+  x = i;
+  pthread_mutex_lock(&n);
+  pthread_mutex_unlock(&n);
+  pthread_mutex_unlock(&m);
+  return p;
+}
+static void *two(void *p) {
+  int v = x;
+  pthread_mutex_t *first = v == 42 ? &n : &m, *second = v == 42 ? &m : &n;
+  if (v == 42) x = 1;
+  pthread_mutex_lock(first);
+  pthread_mutex_lock(second);
+  pthread_mutex_unlock(second);
+  pthread_mutex_unlock(first);
+  return p;
+}
+"""
+
+
+def test_hyper_deadlock(s):
+    """A deadlock that needs an input, a read between two locks, and the locks in the other order."""
+    if not CLANG:
+        return
+    r = search(s, LOCKS, want=1, driver="hyper")
+    s.same([f["kind"] for f in r["findings"]], ["deadlock"], "findings")
+    s.same([i["value"] for i in r["findings"][0]["inputs"]], ["42"], "inputs")
+
+
+def test_sequential(s):
+    """Each thread's inputs, but no other schedule."""
+    if not CLANG:
+        return
+    r = search(s, """static void *one(void *p) {
+  int i = (int)hd_input_range(0, 99, "i");
+  if (i == 42) x = i;
+  x = 0;
+  if (i > 50) hd_target("fifty");
+  return p;
+}
+static void *two(void *p) {
+  int i = (int)hd_input_range(0, 99, "i");
+  if (x == 42) hd_target("never");
+  if (i == 17) hd_failure("seventeen");
+  return p;
+}
+""", want=1, driver="sequential")
+    s.same(sorted(r["targets"]), ["fifty"], "targets")
+    s.same(len(r["findings"]), 1, "findings")
+    s.same([x["reason"] for x in r["inexact"]], ["alone"], "reasons")
+    s.run([s.heddle, "concolic", "--driver", "other", "--", "./prog"], want=2)

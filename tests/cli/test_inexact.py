@@ -395,7 +395,7 @@ int main(void) {
 }
 # Those that need more than a program and options have tests of their own, test_NAME below.
 CLANG_19 = shutil.which("clang-19")
-OWN = ("interferences", "not-ordered", "not-realized", "inputs", "input-solver", "input-room", "input-call", "not-again", "unconfirmed", "interrupted", "preload", "no-plugin", "foreign-threads", "plain-library", "plain-object")
+OWN = ("interferences", "alone", "varied", "not-ordered", "not-realized", "inputs", "input-solver", "input-room", "input-call", "not-again", "unconfirmed", "interrupted", "preload", "no-plugin", "foreign-threads", "plain-library", "plain-object")
 
 
 def reasons():
@@ -707,11 +707,11 @@ def test_input_call(s):
         named(s, s.search("concolic", "./prog"), "input-call")
 
 
-def bounded(s, text, *args):
+def bounded(s, text, *args, driver="bounded"):
     """The result of bounded interference."""
     s.write("prog.c", "#include <heddle.h>\n#include <pthread.h>\n#include <semaphore.h>\n#include <stdatomic.h>\n" + text)
     s.run([s.heddle, "cc", "--symbolic", "-w", "-g", "prog.c", "-o", "prog"])
-    return s.search("concolic", "./prog", "--driver", "bounded", *args)
+    return s.search("concolic", "./prog", "--driver", driver, *args)
 
 
 def test_interferences(s):
@@ -719,6 +719,16 @@ def test_interferences(s):
         named(s, bounded(s, "atomic_int x; void *f(void *a) { x = 1; return a; }\nint main(void) { pthread_t t; pthread_create(&t, 0, f, 0); "
                             "if (x == 1) hd_yield(); pthread_join(t, 0); }\n".replace("hd_yield()", "x = 2"),
                          "--interference", "0"), "interferences")
+
+
+def test_alone(s):
+    if CLANG_19:
+        named(s, bounded(s, "int main(void) { return hd_input_range(0, 9, 0) > 9; }\n", driver="sequential"), "alone")
+
+
+def test_varied(s):
+    if CLANG_19:
+        named(s, bounded(s, "int main(void) { return hd_input_range(0, 9, 0) > 9; }\n", driver="hyper"), "varied")
 
 
 def test_not_ordered(s):

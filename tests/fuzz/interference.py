@@ -1,9 +1,10 @@
-"""Random threaded programs with small inputs: `heddle concolic --driver bounded` keeps its guarantee.
+"""Random threaded programs with small inputs: what the drivers of `heddle concolic` reach.
 
 Each program is run by an interpreter here, with all values of its inputs and all schedules. For each outcome of each
 branch that gives the smallest number of interferences with which it can be reached: reads of a value that another thread
 wrote. With --interference K, heddle has to cover exactly those outcomes that K interferences reach, with that number
-of them, and has to find the failures in them.
+of them, and has to find the failures in them. The driver `hyper` has to reach all code that any values and schedule
+reach, and no other, and to find all failures. The driver `sequential` has to reach what each thread reaches alone.
 
     python3 tests/fuzz/interference.py --build build --seed 1 --programs 100
 """
@@ -72,6 +73,7 @@ class Program:
         for s in SHARED:
             self.lines.append("static _Atomic int %s = %d;" % (s, self.initial[s]))
         self.code = []
+        self.labels_of = []
         self.depth = self.failures = self.labels = 0
         self.locked = False
         of = sorted(r.sample(range(1, self.threads + 1), r.choice([1, 1, 2])))
@@ -89,6 +91,7 @@ class Program:
         r = self.r
         self.now, self.names = [], ["v", "w"]
         self.code.append(self.now)
+        self.labels_of.append(set())
         self.lines.append("static void *t%d(void *p) {" % t)
         self.emit("int v = 0, w = 1;")
         for _ in range(n if has_input else 0):
@@ -178,6 +181,7 @@ class Program:
         self.labels += 1
         name = "b%d" % self.labels
         self.emit('  hd_target("%s");' % name, "label", name)
+        self.labels_of[-1].add(name)
 
     def branch(self):
         r = self.r
@@ -237,6 +241,7 @@ class Machine:
         self.failure = {}
         self.labels = {}
         self.plain = set()
+        self.reached_alone = set()
         self.states = 0
 
     def note(self, table, key, cost):
@@ -270,11 +275,10 @@ class Machine:
                 return pc, False
         return pc, False
 
-    def run(self, given):
+    def start(self, given):
         p = self.p
-        n = p.threads
         first = []
-        for t in range(n):
+        for t in range(p.threads):
             env = {"v": 0, "w": 1, "?v": False, "?w": False}
             for k, (name, of, _, _) in enumerate(p.inputs):
                 if of == t + 1:
@@ -283,7 +287,10 @@ class Machine:
             if failed:
                 pc = -1
             first.append((pc, tuple(sorted(env.items()))))
-        start = (tuple(first), tuple((p.initial[s], -1) for s in SHARED), -1)
+        return (tuple(first), tuple((p.initial[s], -1) for s in SHARED), -1)
+
+    def run(self, given):
+        start = self.start(given)
         heap, best, tie = [(0, 0, start)], {start: 0}, itertools.count(1)
         while heap:
             cost, _, state = heapq.heappop(heap)
@@ -297,10 +304,24 @@ class Machine:
                     best[then] = more
                     heapq.heappush(heap, (more, next(tie), then))
 
-    def steps(self, state, cost):
+    def alone(self, given):
+        """What each thread does when the others wait."""
+        kept = self.degree, self.failure, self.labels
+        for t in range(self.p.threads):
+            self.degree, self.failure, self.labels = {}, {}, {}
+            state = self.start(given)
+            while True:
+                then = [s for s, _ in self.steps(state, 0, t)]
+                if not then:
+                    break
+                state = then[0]
+            self.reached_alone |= {name for name in self.labels if name in self.p.labels_of[t]}
+        self.degree, self.failure, self.labels = kept
+
+    def steps(self, state, cost, only=None):
         threads, memory, owner = state
         for t, (pc, pairs) in enumerate(threads):
-            if pc < 0 or pc >= len(self.p.code[t]):
+            if only not in (None, t) or pc < 0 or pc >= len(self.p.code[t]):
                 continue
             i, env, mem, own, more = self.p.code[t][pc], dict(pairs), list(memory), owner, cost
             if i[1] == "lock":
@@ -331,6 +352,7 @@ class Machine:
     def all(self):
         for given in itertools.product(*[range(lo, hi + 1) for _, _, lo, hi in self.p.inputs]):
             self.run(given)
+            self.alone(given)
 
 
 # ---- the comparison ----
@@ -356,7 +378,34 @@ def compare(want, got, k):
     return "not complete: %s" % sorted(reasons) if reasons else ""
 
 
-def check(heddle, seed, folder, most, seconds):
+def compare_hyper(want, got):
+    targets, found = set(got.get("targets", {})), {f["where"][0]["line"] for f in got["findings"]}
+    if targets != set(want.labels):
+        return "%s not reached, %s too many" % (sorted(set(want.labels) - targets), sorted(targets - set(want.labels)))
+    if found != set(want.failure):
+        return "failures: %s missing, %s too many" % (sorted(set(want.failure) - found), sorted(found - set(want.failure)))
+    reasons = {r["reason"] for r in got["inexact"]} - {"varied"}
+    return "not complete: %s" % sorted(reasons) if reasons else ""
+
+
+def compare_sequential(want, got):
+    missing = want.reached_alone - set(got.get("targets", {}))
+    reasons = {r["reason"] for r in got["inexact"]} - {"alone"}
+    return "%s not reached" % sorted(missing) if missing else "not complete: %s" % sorted(reasons) if reasons else ""
+
+
+def search(heddle, words, out, folder, seconds):
+    """The JSON result, or what is wrong."""
+    p = subprocess.run([heddle, "concolic", *words, "--all", "--no-explain", "--quiet", "--time", "%ds" % seconds, "--json", "-",
+                        "--out", os.path.join(folder, "found" + words[-1]), "--", out],
+                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder)
+    try:
+        return json.loads(p.stdout)
+    except ValueError:
+        return p.stderr or "no result"
+
+
+def check(heddle, seed, folder, most, seconds, drivers):
     program = Program(seed)
     want = Machine(program)
     try:
@@ -371,19 +420,21 @@ def check(heddle, seed, folder, most, seconds):
     if p.returncode:
         return "wrong", "does not compile: " + p.stdout
     sums = collections.Counter(min(d, most + 1) for d in want.degree.values()) + collections.Counter(states=want.states)
-    for k in range(most + 1):
-        p = subprocess.run([heddle, "concolic", "--driver", "bounded", "--interference", str(k), "--all", "--no-explain", "--quiet",
-                            "--time", "%ds" % seconds, "--json", "-", "--out", os.path.join(folder, "found%d" % k), "--", out],
-                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=folder)
-        try:
-            got = json.loads(p.stdout)
-        except ValueError:
-            return "wrong", p.stderr
+    ways = [(["--driver", "bounded", "--interference", str(k)], lambda got, k=k: compare(want, got, k)) for k in range(most + 1)]
+    ways = ways if "bounded" in drivers else []
+    if "hyper" in drivers:
+        ways.append((["--driver", "hyper"], lambda got: compare_hyper(want, got)))
+    if "sequential" in drivers:
+        ways.append((["--driver", "sequential"], lambda got: compare_sequential(want, got)))
+    for words, judge in ways:
+        got = search(heddle, words, out, folder, seconds)
+        if isinstance(got, str):
+            return "wrong", got
         if got["stopped"] == "time":
             return "large", ""
-        wrong = compare(want, got, k)
+        wrong = judge(got)
         if wrong:
-            return "wrong", "--interference %d: %s" % (k, wrong)
+            return "wrong", "%s: %s" % (" ".join(words), wrong)
         sums += collections.Counter(executions=got["executions"], failures=len(got["findings"]))
     return "ok", sums
 
@@ -395,6 +446,7 @@ def main():
     p.add_argument("--programs", type=int, default=20)
     p.add_argument("--interference", type=int, default=2, help="interferences, at most")
     p.add_argument("--seconds", type=int, default=60, help="of a search, at most")
+    p.add_argument("--drivers", default="bounded,hyper,sequential")
     p.add_argument("--keep", help="a folder for programs with wrong results")
     o = p.parse_args()
     if not shutil.which("clang-19"):
@@ -404,7 +456,7 @@ def main():
     counts, sums = collections.Counter(ok=0, large=0, wrong=0), collections.Counter()
     for seed in range(o.seed, o.seed + o.programs):
         with tempfile.TemporaryDirectory(prefix="heddle-interference-") as folder:
-            result, said = check(heddle, seed, folder, o.interference, o.seconds)
+            result, said = check(heddle, seed, folder, o.interference, o.seconds, o.drivers.split(","))
             counts[result] += 1
             if result == "ok":
                 sums += said

@@ -339,7 +339,7 @@ static void search(const struct program *p, unsigned max, const struct hd_cc_opt
   struct hd_cc_options o = options ? *options : (struct hd_cc_options){0};
   o.max_degree = max;
   assert_int_equal(hd_solver_new(&s, x, libdir(), 10, &err), HD_OK);
-  struct hd_cc *c = hd_cc_new(x, s, &o);
+  struct hd_cc *c = hd_cc_new(HD_CC_BOUNDED, x, s, &o);
   struct runner r = {.p = p, .x = x};
   struct hd_cc_plan plan = {0};
   memset(out, 0, sizeof *out);

@@ -361,6 +361,30 @@ static void test_solver(void **unused) {
   hd_exprs_free(x);
 }
 
+/* A model of an earlier question says something about symbols of another group, which has its own values. */
+static void test_groups(void **unused) {
+  (void)unused;
+  if (!has_solver()) skip();
+  struct hd_exprs *x = hd_exprs_new();
+  struct hd_solver *s;
+  struct hd_err err;
+  assert_int_equal(hd_solver_new(&s, x, libdir(), 10, &err), HD_OK);
+  hd_expr_ref a = hd_expr_symbol(x, 8, 0), b = hd_expr_symbol(x, 8, 1), zero = hd_expr_const(x, 8, 0);
+  hd_expr_ref sum =
+      hd_expr_binary(x, HD_EXPR_EQ, hd_expr_binary(x, HD_EXPR_ADD, a, b), hd_expr_const(x, 8, 7));
+  hd_expr_ref together[] = {sum, hd_expr_not(x, hd_expr_binary(x, HD_EXPR_EQ, a, zero)),
+                            hd_expr_not(x, hd_expr_binary(x, HD_EXPR_EQ, b, zero))};
+  hd_expr_ref apart[] = {hd_expr_binary(x, HD_EXPR_EQ, a, zero), together[2]};
+  struct hd_values model = {0}, second = {0};
+  assert_int_equal(hd_solver_check(s, together, 3, &model, NULL), HD_SMT_SAT);
+  assert_int_equal(hd_solver_check(s, apart, 2, &second, NULL), HD_SMT_SAT);
+  for (size_t i = 0; i < 2; i++) assert_true(hd_expr_eval(x, apart[i], &second));
+  hd_values_free(&model);
+  hd_values_free(&second);
+  hd_solver_free(s);
+  hd_exprs_free(x);
+}
+
 /* ---- partitions ---- */
 
 static void test_partition(void **unused) {
@@ -454,9 +478,9 @@ static void test_hostile(void **unused) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_compute),    cmocka_unit_test(test_simplify), cmocka_unit_test(test_shapes),
-      cmocka_unit_test(test_substitute), cmocka_unit_test(test_deep),     cmocka_unit_test(test_solver),
-      cmocka_unit_test(test_partition),  cmocka_unit_test(test_hostile),
+      cmocka_unit_test(test_compute),    cmocka_unit_test(test_simplify),  cmocka_unit_test(test_shapes),
+      cmocka_unit_test(test_substitute), cmocka_unit_test(test_deep),      cmocka_unit_test(test_solver),
+      cmocka_unit_test(test_groups),     cmocka_unit_test(test_partition), cmocka_unit_test(test_hostile),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

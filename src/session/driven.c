@@ -1,4 +1,4 @@
-/* bounded.c: inputs and schedules by bounded interference (concolic/concolic.h), executed. Runs in the supervisor.
+/* driven.c: inputs and schedules together, as a driver (concolic/concolic.h) chooses them. Runs in the supervisor.
  *
  * Each execution is a process that follows a plan (explore/strategy_plan.c) with the inputs of the plan, and logs what it
  * reads, writes and decides. Before the next one its log becomes events for the search.
@@ -22,7 +22,7 @@ struct granule {
   uint64_t readers, writers; /* threads */
 };
 
-struct bounded {
+struct driven {
   struct hd_session *s;
   struct hd_exprs *x;
   struct hd_import *import;
@@ -39,7 +39,7 @@ struct bounded {
 
 /* ---- which memory is shared ---- */
 
-static struct granule *granule_of(struct bounded *b, uint64_t at) {
+static struct granule *granule_of(struct driven *b, uint64_t at) {
   size_t from = 0, to = b->granule.n;
   while (from < to) {
     size_t mid = (from + to) / 2;
@@ -55,14 +55,14 @@ static struct granule *granule_of(struct bounded *b, uint64_t at) {
   return &b->granule.v[from];
 }
 
-static bool is_visible(const struct bounded *b, uint64_t at) {
+static bool is_visible(const struct driven *b, uint64_t at) {
   for (size_t i = 0; i < b->visible.n; i++)
     if (b->visible.v[i] == at) return true;
   return false;
 }
 
 /* Notes who accesses what, over all executions. Returns whether memory that is not visible is shared. */
-static bool learn(struct bounded *b, const struct hd_event *event, size_t n) {
+static bool learn(struct driven *b, const struct hd_event *event, size_t n) {
   bool more = false, alone = true; /* no thread was created yet */
   for (size_t i = 0; i < n; i++) {
     const struct hd_event *e = &event[i];
@@ -91,14 +91,14 @@ static bool learn(struct bounded *b, const struct hd_event *event, size_t n) {
 
 /* ---- from a log to events ---- */
 
-static hd_expr_ref import(struct bounded *b, const struct hd_expr *table, size_t n, uint32_t number) {
+static hd_expr_ref import(struct driven *b, const struct hd_expr *table, size_t n, uint32_t number) {
   hd_expr_ref e = number ? hd_import_node(b->import, table, n, number) : 0;
   return e && b->same.n ? hd_expr_substitute(b->x, e, b->same.v, b->same.n) : e;
 }
 
 /* One operation that is logged as two reads, as an atomic load is by the code and by the function that it calls: they read
  * the same. */
-static bool read_again(struct bounded *b, const struct hd_symbolic_record *r, hd_expr_ref e, bool step) {
+static bool read_again(struct driven *b, const struct hd_symbolic_record *r, hd_expr_ref e, bool step) {
   const struct hd_cc_event *last = b->event.n ? &b->event.v[b->event.n - 1] : NULL;
   if (step || !last || last->kind != HD_CC_READ || last->thread != r->thread || last->object != r->addr ||
       last->size != r->size || hd_expr_node(b->x, e)->op != HD_EXPR_INPUT)
@@ -111,7 +111,7 @@ static bool read_again(struct bounded *b, const struct hd_symbolic_record *r, hd
 
 /* What a thread does after an operation whose effect on the order is not known may depend on it. At the end of an
  * execution that fails, nothing comes after it. */
-static void add(struct bounded *b, const struct hd_cc_event *e) {
+static void add(struct driven *b, const struct hd_cc_event *e) {
   if (e->kind != HD_CC_OTHER && b->unordered[e->thread]) {
     hd_inexact_note(b->s->past.inexact, HD_INEXACT_NOT_ORDERED, b->unordered[e->thread]);
     b->unordered[e->thread] = 0;
@@ -119,7 +119,7 @@ static void add(struct bounded *b, const struct hd_cc_event *e) {
   hd_vec_push(&b->event, *e);
 }
 
-static void add_branch(struct bounded *b, const struct hd_symbolic_record *r, const struct hd_expr *table,
+static void add_branch(struct driven *b, const struct hd_symbolic_record *r, const struct hd_expr *table,
                        size_t n) {
   hd_expr_ref e = import(b, table, n, r->expr);
   if (e && hd_expr_width(b->x, e) != 1) e = 0;
@@ -151,7 +151,7 @@ static void add_branch(struct bounded *b, const struct hd_symbolic_record *r, co
 }
 
 /* What holds for an input that has a range. */
-static void add_range(struct bounded *b, const struct hd_symbolic_record *r, const struct hd_expr *table,
+static void add_range(struct driven *b, const struct hd_symbolic_record *r, const struct hd_expr *table,
                       size_t n, const struct hd_symbolic *sym) {
   hd_expr_ref e = import(b, table, n, r->expr);
   if (!e || r->addr >= sym->ninputs || r->addr >= HD_MAX_INPUTS) return;
@@ -170,7 +170,7 @@ static void add_range(struct bounded *b, const struct hd_symbolic_record *r, con
                                .expr = hd_expr_all(b->x, limit, 2)});
 }
 
-static void add_access(struct bounded *b, const struct hd_symbolic_record *r, const struct hd_expr *table,
+static void add_access(struct driven *b, const struct hd_symbolic_record *r, const struct hd_expr *table,
                        size_t n, bool step) {
   bool reads = r->kind == HD_RECORD_READ;
   unsigned width = 8u * r->size;
@@ -191,7 +191,7 @@ static void add_access(struct bounded *b, const struct hd_symbolic_record *r, co
                                .value = hd_bits(width, r->value)});
 }
 
-/* What bounded interference makes of an operation that is no access, by what it does to a mutex or a thread. Returns
+/* What drivers make of an operation that is no access, by what it does to a mutex or a thread. Returns
  * whether it knows. A LOCK that fails and the like order nothing. */
 static bool order_of(const struct hd_event *e, uint8_t *kind) {
   static const struct {
@@ -215,7 +215,7 @@ static bool order_of(const struct hd_event *e, uint8_t *kind) {
 }
 
 /* Operations that are no accesses. */
-static void add_operation(struct bounded *b, const struct hd_event *e) {
+static void add_operation(struct driven *b, const struct hd_event *e) {
   struct hd_cc_event out = {.step = 1, .thread = e->op.thread, .object = e->op.object, .site = e->op.pc};
   bool known = order_of(e, &out.kind);
   if (out.kind == HD_CC_CREATE || out.kind == HD_CC_JOIN) out.child = (uint16_t)e->op.object;
@@ -233,7 +233,7 @@ static bool is_access(const struct hd_event *e) {
 
 /* Merges the operations with the log of accesses and conditions: a record belongs after the operations that were executed
  * before it. An access's operation is where its first record is. */
-static void load(struct bounded *b, const struct hd_event *event, size_t n) {
+static void load(struct driven *b, const struct hd_event *event, size_t n) {
   const struct hd_control *c = &b->s->worker[0].control;
   const struct hd_symbolic *sym = hd_control_symbolic(c);
   const struct hd_symbolic_record *log = hd_control_area(c, HD_SHM_RECORDS);
@@ -282,7 +282,7 @@ static uint64_t allowed(const struct hd_symbolic_input *in, uint64_t value) {
 }
 
 /* A symbol that the solver does not mention is 0, unless its input has a range without 0. */
-static void write_inputs(const struct bounded *b, struct hd_symbolic *sym, const struct hd_values *values) {
+static void write_inputs(const struct driven *b, struct hd_symbolic *sym, const struct hd_values *values) {
   for (uint32_t i = 0; i < sym->ninputs && i < HD_MAX_INPUTS; i++) {
     const struct hd_symbolic_input *in = &sym->input[i];
     for (uint32_t k = 0; k < in->size && in->at + k < HD_MAX_INPUT_BYTES; k++)
@@ -301,7 +301,7 @@ static void write_inputs(const struct bounded *b, struct hd_symbolic *sym, const
   }
 }
 
-static int execute(struct bounded *b, const struct hd_cc_plan *plan, enum hd_stop *stop, struct hd_err *err) {
+static int execute(struct driven *b, const struct hd_cc_plan *plan, enum hd_stop *stop, struct hd_err *err) {
   struct hd_session *s = b->s;
   struct hd_worker *w = &s->worker[0];
   struct hd_control *c = &w->control;
@@ -321,7 +321,8 @@ static int execute(struct bounded *b, const struct hd_cc_plan *plan, enum hd_sto
   struct hd_symbolic *sym = hd_control_symbolic(c);
   sym->ncond = sym->nlog = 0;
   sym->round++;
-  if (plan->inputs) write_inputs(b, sym, plan->inputs);
+  static const struct hd_values none;
+  write_inputs(b, sym, plan->inputs ? plan->inputs : &none);
   w->seen = 0;
   w->fruitless = w->retries = 0;
   w->retried = 0;
@@ -329,9 +330,9 @@ static int execute(struct bounded *b, const struct hd_cc_plan *plan, enum hd_sto
   return hd__crew_run(s, stop, err);
 }
 
-static void begin(struct bounded *b) {
+static void begin(struct driven *b) {
   hd_cc_free(b->search);
-  b->search = hd_cc_new(b->x, b->solver, &b->options);
+  b->search = hd_cc_new(b->s->config.driver, b->x, b->solver, &b->options);
   b->rounds++;
 }
 
@@ -341,15 +342,19 @@ static void note(struct hd_session *s, enum hd_inexact why, uint64_t count) {
   if (count) hd_inexact_note(s->past.inexact, why, 0);
 }
 
-static void conclude(struct bounded *b) {
+static void conclude(struct driven *b) {
   const struct hd_cc_stats *st = hd_cc_stats(b->search);
   struct hd_session *s = b->s;
   note(s, HD_INEXACT_INPUT_SOLVER, st->unknown);
   note(s, HD_INEXACT_NOT_REALIZED, st->diverged + st->too_large + st->unseen + st->overlapping);
-  note(s, HD_INEXACT_INTERFERENCES, 1);
+  switch (s->config.driver) {
+    case HD_CC_SEQUENTIAL: note(s, HD_INEXACT_ALONE, 1); break;
+    case HD_CC_HYPER: note(s, HD_INEXACT_VARIED, 1); break;
+    default: note(s, HD_INEXACT_INTERFERENCES, 1);
+  }
 }
 
-static int search(struct bounded *b, enum hd_stop *stop, struct hd_err *err) {
+static int search(struct driven *b, enum hd_stop *stop, struct hd_err *err) {
   struct hd_session *s = b->s;
   const struct hd_control *c = &s->worker[0].control;
   struct hd_cc_plan plan = {0};
@@ -389,7 +394,7 @@ static int search(struct bounded *b, enum hd_stop *stop, struct hd_err *err) {
 }
 
 /* What was covered. `stop`: why the search ended. */
-static void report(struct bounded *b, enum hd_stop stop) {
+static void report(struct driven *b, enum hd_stop stop) {
   size_t n;
   struct hd_session *s = b->s;
   const struct hd_cc_stats *st = hd_cc_stats(b->search);
@@ -398,23 +403,22 @@ static void report(struct bounded *b, enum hd_stop stop) {
                     : st->unknown            ? "the solver gave up"
                                              : "no scenario leads there";
   for (size_t i = 0; i < n; i++)
-    hd_vec_push(&s->branches,
-                ((struct hd_branch_outcome){.site = branch[i].site,
-                                            .thread = branch[i].thread,
-                                            .degree = branch[i].covered ? (int)branch[i].degree : -1,
-                                            .taken = branch[i].taken,
-                                            .covered = branch[i].covered,
-                                            .why = why}));
+    hd_vec_push(&s->branches, ((struct hd_branch_outcome){.site = branch[i].site,
+                                                          .thread = branch[i].thread,
+                                                          .degree = branch[i].degree,
+                                                          .taken = branch[i].taken,
+                                                          .covered = branch[i].covered,
+                                                          .why = why}));
   hd__branches_report(s, "inputs or shared memory", hd_solver_stats(b->solver));
-  if (s->config.covered)
+  if (s->config.covered && s->config.driver == HD_CC_BOUNDED)
     hd_str_addf(s->config.covered,
                 "scenarios: %llu (%llu executed, %llu without a schedule, %llu without inputs)\n",
                 (unsigned long long)st->scenarios, (unsigned long long)st->executions,
                 (unsigned long long)st->no_order, (unsigned long long)st->no_inputs);
 }
 
-int hd__bounded_run(struct hd_session *s, enum hd_stop *stop, struct hd_err *err) {
-  struct bounded b = {
+int hd__driven_run(struct hd_session *s, enum hd_stop *stop, struct hd_err *err) {
+  struct driven b = {
       .s = s, .options = {.max_degree = s->config.interference, .until_full = s->config.until_covered}};
   b.x = hd_exprs_new();
   b.import = hd_import_new(b.x);
