@@ -24,8 +24,9 @@ struct present {
 
 /* ---- while the search runs ---- */
 
-static void print(int fd, const struct hd_str *text) {
+static void print(int fd, struct hd_str *text) {
   hd_live_line(NULL);
+  if (isatty(fd)) hd_text_fold(text, hd_style_of(fd, false).width);
   hd_write_all(fd, text->s, text->n);
 }
 
@@ -175,7 +176,8 @@ static int conclude(const struct present *p, const struct hd_session *s, struct 
   if (!quiet) {
     struct hd_str text;
     hd_str_init(&text);
-    hd_text_summary(&text, sum, hd_text_colour(p->fd));
+    struct hd_style style = hd_style_of(p->fd, false);
+    hd_text_summary(&text, sum, &style);
     if (p->o->covered) hd_str_add(&text, p->o->covered->s);
     if (p->verb == HD_VERB_CHECK && sum->stop == HD_STOP_INTERRUPTED) add_continuing(&text, p->o, sum);
     print(p->fd, &text);

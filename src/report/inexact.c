@@ -158,15 +158,14 @@ void hd_reason_text(struct hd_str *out, const struct hd_reason *r) {
   }
 }
 
-#define WIDTH 80
 #define INDENT 6
 
-/* Words from column INDENT on, in lines of WIDTH columns. pre: the first line has its indent. */
-static void add_wrapped(struct hd_str *out, const char *text) {
+/* Words from column INDENT on, in lines of `width` columns. pre: the first line has its indent. */
+static void add_wrapped(struct hd_str *out, const char *text, size_t width) {
   size_t column = INDENT;
   for (const char *p = text; *p;) {
     size_t n = strcspn(p, " ");
-    if (column > INDENT && column + 1 + n > WIDTH) {
+    if (column > INDENT && column + 1 + n > width) {
       hd_str_addf(out, "\n%*s", INDENT, "");
       column = INDENT;
     } else if (column > INDENT) {
@@ -180,7 +179,7 @@ static void add_wrapped(struct hd_str *out, const char *text) {
   hd_str_addc(out, '\n');
 }
 
-void hd_text_reasons(struct hd_str *out, const struct hd_summary *s) {
+void hd_text_reasons(struct hd_str *out, const struct hd_summary *s, unsigned width) {
   bool first = true;
   for (size_t i = 0; i < s->nreasons; i++) {
     const struct hd_reason *r = &s->reason[i];
@@ -191,7 +190,7 @@ void hd_text_reasons(struct hd_str *out, const struct hd_summary *s) {
     if (r->file) hd_str_addf(&line, " (%s:%d)", r->file, r->line);
     hd_str_addf(&line, ": %s", advice_of[r->what]);
     hd_str_addf(out, "%s    - ", first ? "  not complete, because:\n" : "");
-    add_wrapped(out, line.s);
+    add_wrapped(out, line.s, width);
     hd_str_fini(&line);
     first = false;
   }

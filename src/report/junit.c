@@ -118,7 +118,7 @@ void hd_junit_suite(struct hd_str *out, const struct hd_summary *s, const char *
     hd_str_add_quoted(&name, *w);
   }
   *counts = (struct hd_junit_counts){1, failed, why != NULL, s->seconds};
-  hd_text_summary(&text, s, false);
+  hd_text_summary(&text, s, HD_STYLE_PLAIN);
   hd_str_add(out, "  <testsuite");
   add_attribute(out, "name", target ? target : s->command[0]);
   add_counts(out, counts);

@@ -184,10 +184,12 @@ struct hd_style {
 /* For `fd`: the width of a terminal, else 80. */
 struct hd_style hd_style_of(int fd, bool full);
 
+/* Breaks what is longer than the width between words. */
+void hd_text_fold(struct hd_str *text, unsigned width);
 void hd_text_finding(struct hd_str *out, const struct hd_finding *f, const struct hd_style *style);
 /* The finding of a target in one line, and how to replay it in another. */
 void hd_text_brief(struct hd_str *out, const struct hd_finding *f, const char *target);
-void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour);
+void hd_text_summary(struct hd_str *out, const struct hd_summary *s, const struct hd_style *style);
 
 /* "about 12.3k" or "of the order of 10^24"; false when it says nothing. */
 bool hd_text_size(char out[64], const struct hd_size *size);

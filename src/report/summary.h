@@ -173,6 +173,6 @@ const char *hd_unkept_text(uint32_t why);
 /* [{"reason": ..., "count": ..., "text": ..., "advice": ..., "where": ...}, ...] */
 json_t *hd_json_reasons(const struct hd_summary *s);
 /* The list in a summary, without the reasons that its first line states. */
-void hd_text_reasons(struct hd_str *out, const struct hd_summary *s);
+void hd_text_reasons(struct hd_str *out, const struct hd_summary *s, unsigned width);
 
 #endif

@@ -119,6 +119,48 @@ struct hd_style hd_style_of(int fd, bool full) {
   return style;
 }
 
+/* Bytes of the line until its `width`-th column is passed, escapes for colours not counted; all of it if it is not that long.
+ * `space`: the last one on the way, 0: none. */
+static size_t fits(const char *line, size_t n, size_t width, size_t *space) {
+  size_t column = 0, indent = strspn(line, " ");
+  *space = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (line[i] == '\033') {
+      while (i < n && line[i] != 'm') i++;
+      continue;
+    }
+    if (line[i] == ' ' && i >= indent) *space = i;
+    if (((unsigned char)line[i] & 0xc0) != 0x80 && ++column > width) return i;
+  }
+  return n;
+}
+
+/* One line, in as many as it needs; those after the first are indented by 2 more. */
+static void fold_line(struct hd_str *out, const char *line, size_t n, size_t width) {
+  size_t indent = strspn(line, " "), space, taken;
+  bool whole = strncmp(line + indent, "replay:", 7) == 0; /* to be copied */
+  for (size_t room = width; !whole && (taken = fits(line, n, room, &space)) < n && space;) {
+    hd_str_addf(out, "%.*s\n%*s", (int)space, line, (int)indent + 2, "");
+    n -= space + 1;
+    line += space + 1;
+    room = width - indent - 2;
+  }
+  hd_str_addn(out, line, n);
+}
+
+void hd_text_fold(struct hd_str *text, unsigned width) {
+  struct hd_str out;
+  hd_str_init(&out);
+  for (const char *p = text->s, *end; p && *p; p = end) {
+    size_t n = strcspn(p, "\n");
+    end = p + n + (p[n] == '\n');
+    fold_line(&out, p, n, width);
+    hd_str_addn(&out, p + n, (size_t)(end - p) - n);
+  }
+  hd_str_fini(text);
+  *text = out;
+}
+
 static void add_quote(struct hd_str *out, const struct hd_frame *f, const struct hd_style *style) {
   bool colour = style->colour;
   const char *line = hd__source_line(f->path, f->line);
@@ -697,11 +739,11 @@ static void add_repeated(struct hd_str *out, const struct hd_ranks *r) {
               about, (unsigned long long)r->explored, about, (unsigned long long)r->repeated);
 }
 
-void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour) {
+void hd_text_summary(struct hd_str *out, const struct hd_summary *s, const struct hd_style *style) {
   char rate[16], events[16];
   hd_text_count(rate, s->seconds > 0 ? (double)s->executions / s->seconds : 0);
   hd_text_count(events, (double)s->events);
-  add_verdict(out, s, colour);
+  add_verdict(out, s, style->colour);
   hd_str_addf(out, "  %llu execution%s in %.2f s (%s per second), %s events, up to %u thread%s",
               (unsigned long long)s->executions, s->executions == 1 ? "" : "s", s->seconds, rate, events,
               s->threads, s->threads == 1 ? "" : "s");
@@ -714,7 +756,7 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, bool colour
   if (s->roles) add_roles(out, s->roles);
   if (s->rests_on_states) add_states(out, s);
   if (s->symmetric) add_symmetry(out, s);
-  hd_text_reasons(out, s);
+  hd_text_reasons(out, s, style->width);
   for (size_t i = 0; i < s->ntargets; i++)
     hd_str_addf(out, "  target `%s`: reached in %llu execution%s\n", s->targets[i].label,
                 (unsigned long long)s->targets[i].executions, s->targets[i].executions == 1 ? "" : "s");

@@ -256,7 +256,7 @@ static void json_has_the_documented_keys(void **state) {
 static char *summary_text(const struct hd_summary *sum) {
   struct hd_str out;
   hd_str_init(&out);
-  hd_text_summary(&out, sum, false);
+  hd_text_summary(&out, sum, HD_STYLE_PLAIN);
   return hd_str_take(&out);
 }
 
@@ -462,8 +462,29 @@ static void long_names_are_told_short(void **state) {
   }
 }
 
+static void folded(const char *text, unsigned width, const char *want) {
+  struct hd_str out;
+  hd_str_init(&out);
+  hd_str_add(&out, text);
+  hd_text_fold(&out, width);
+  assert_string_equal(out.s, want);
+  hd_str_fini(&out);
+}
+
+/* Lines for a terminal: between words, indented by 2 more; colours have no width, and what is to be copied stays whole. */
+static void test_fold(void **state) {
+  (void)state;
+  folded("one two\n  three four five\n", 12, "one two\n  three four\n    five\n");
+  folded("\033[1mone two\033[0m three", 13, "\033[1mone two\033[0m three");
+  folded("\033[1mone two\033[0m three", 12, "\033[1mone two\033[0m\n  three");
+  folded("  replay: heddle replay .heddle/1\n", 12, "  replay: heddle replay .heddle/1\n");
+  folded("unbreakable_word\n\nx", 8, "unbreakable_word\n\nx");
+  folded("gr\303\274n rot", 8, "gr\303\274n rot");
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_fold),
       cmocka_unit_test(a_summary_says_what_was_covered),
       cmocka_unit_test(inlined_calls_are_frames),
       cmocka_unit_test(unknown_addresses_stay_frames),
