@@ -136,6 +136,10 @@ struct hd_block {
 int hd__heap_init(void);
 extern bool hd__heap_on; /* malloc serves from our heap */
 void hd__heap_start(void);
+/* Whether the program has a malloc of its own, of which Heddle knows nothing. */
+bool hd__malloc_replaced(void);
+/* A block that the program will give to free: by its own malloc, where it has one. */
+void *hd__malloc_for_program(size_t n, uint64_t pc);
 /* malloc and aligned_alloc, called from pc. */
 void *hd__malloc(size_t n, uint64_t pc);
 void *hd__malloc_aligned(size_t n, size_t align, uint64_t pc);

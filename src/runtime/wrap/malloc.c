@@ -14,6 +14,7 @@
 #include "runtime/core/modules.h"
 #include "runtime/memory/memory.h"
 #include "runtime/symbolic/symbolic.h"
+#include "runtime/wrap/wrap.h"
 
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
@@ -93,6 +94,23 @@ void hd__heap_start(void) {
 void *hd__malloc(size_t n, uint64_t pc) { return hd__heap_on ? get(n, 16, pc) : __libc_malloc(n); }
 
 HD_EXPORT void *malloc(size_t n) { return hd__malloc(n, HD_CALLER); }
+
+/* The malloc that the program's free belongs to, where it has one of its own; else NULL. */
+static void *(*own_malloc(void))(size_t) {
+  static void *(*own)(size_t);
+  static bool known;
+  if (known) return own;
+  *(void **)&own = hd__real_before("malloc");
+  known = true;
+  return own;
+}
+
+bool hd__malloc_replaced(void) { return own_malloc() != NULL; }
+
+void *hd__malloc_for_program(size_t n, uint64_t pc) {
+  void *(*own)(size_t) = own_malloc();
+  return own ? own(n) : hd__malloc(n, pc);
+}
 
 HD_EXPORT void free(void *p) { give(p, HD_CALLER); }
 HD_EXPORT void cfree(void *p);

@@ -2,7 +2,7 @@
  *
  * The C++ library's own calls malloc in its turn. Here the block belongs to the code that called operator new, so that an
  * access which nothing orders after the allocation is a data race, as with malloc. A program that replaces operator new
- * never gets here. Like those of wrap/exception.c, the functions have the symbol versions of the originals, and have no
+ * never gets here; one that replaces malloc gets the original, whose operator delete calls the program's free. Like those of wrap/exception.c, the functions have the symbol versions of the originals, and have no
  * effect with -static-libstdc++. */
 #include <dlfcn.h>
 
@@ -10,15 +10,16 @@
 #include "runtime/memory/memory.h"
 
 /* If there is no memory, the original calls the handler of std::set_new_handler, and throws. */
-#define OPERATOR_NEW(name, symbol, version, params, args, align)                    \
-  HD_EXPORT void *hd_rt_##name params;                                              \
-  HD_STANDS_FOR(hd_rt_##name, symbol "@" version);                                  \
-  void *hd_rt_##name params {                                                       \
-    static void *(*real)params;                                                     \
-    void *p = hd__heap_on ? hd__malloc_aligned(n ? n : 1, align, HD_CALLER) : NULL; \
-    if (HD_LIKELY(p != NULL)) return p;                                             \
-    if (!real) *(void **)&real = dlsym(RTLD_NEXT, symbol);                          \
-    return real args;                                                               \
+#define OPERATOR_NEW(name, symbol, version, params, args, align)                                    \
+  HD_EXPORT void *hd_rt_##name params;                                                              \
+  HD_STANDS_FOR(hd_rt_##name, symbol "@" version);                                                  \
+  void *hd_rt_##name params {                                                                       \
+    static void *(*real)params;                                                                     \
+    void *p = NULL;                                                                                 \
+    if (hd__heap_on && !hd__malloc_replaced()) p = hd__malloc_aligned(n ? n : 1, align, HD_CALLER); \
+    if (HD_LIKELY(p != NULL)) return p;                                                             \
+    if (!real) *(void **)&real = dlsym(RTLD_NEXT, symbol);                                          \
+    return real args;                                                                               \
   }
 
 #define FORMS(name, mangled)                                                                              \

@@ -37,8 +37,9 @@ struct library {
   uint64_t base;
 };
 
-static struct library library[64];
-static unsigned nlibraries;
+static struct library library[64],
+    before[8]; /* behind this one, and before it: the program, and what is preloaded */
+static unsigned nlibraries, nbefore;
 
 static int add_library(struct dl_phdr_info *info, size_t size, void *arg) {
   bool *behind = arg;
@@ -59,7 +60,9 @@ static int add_library(struct dl_phdr_info *info, size_t size, void *arg) {
     if (d->d_tag == DT_VERSYM) l.versions = (const uint16_t *)at;
     if (d->d_tag == DT_GNU_HASH) l.hash = (const uint32_t *)at;
   }
-  if (*behind && l.symbol && l.names && l.hash && l.versions && nlibraries < 64) library[nlibraries++] = l;
+  bool whole = l.symbol && l.names && l.hash && l.versions;
+  if (*behind && whole && nlibraries < 64) library[nlibraries++] = l;
+  if (!*behind && !ours && whole && nbefore < 8) before[nbefore++] = l;
   *behind |= ours;
   return 0;
 }
@@ -83,12 +86,17 @@ static void *find_in(const struct library *l, const char *name, uint32_t hash) {
   return NULL;
 }
 
-static void *find_first(const char *name) {
+static void *find_first(const struct library *of, unsigned n, const char *name) {
   uint32_t hash = 5381;
   for (const char *c = name; *c; c++) hash = hash * 33 + (unsigned char)*c;
   void *p = NULL;
-  for (unsigned i = 0; i < nlibraries && !p; i++) p = find_in(&library[i], name, hash);
+  for (unsigned i = 0; i < n && !p; i++) p = find_in(&of[i], name, hash);
   return p;
+}
+
+void *hd__real_before(const char *name) {
+  hd__real_init();
+  return find_first(before, nbefore, name);
 }
 
 void hd__real_init(void) {
@@ -98,7 +106,7 @@ void hd__real_init(void) {
   done = true;
   dl_iterate_phdr(add_library, &behind);
 #define HD_REAL(ret, name, args) \
-  if (!real_##name) *(void **)&real_##name = find_first(#name);
+  if (!real_##name) *(void **)&real_##name = find_first(library, nlibraries, #name);
 #include "runtime/wrap/real.def"
 #undef HD_REAL
   find_dlsym();

@@ -285,7 +285,7 @@ static char *duplicate(const char *s, size_t max, uint64_t pc) {
     h = measure(s, max, pc);
     h.n = real_strnlen(h.at, h.n) + 1;
   }
-  char *d = hd__malloc(h.n, pc);
+  char *d = hd__malloc_for_program(h.n, pc);
   if (!d) return NULL;
   if (hot.active) copy_symbols(d, s, h, h.n - 1);
   writes(d, h.n, pc);

@@ -361,7 +361,7 @@ HD_EXPORT wchar_t *wcsdup(const wchar_t *s) {
   hd__real_init();
   if (!hot.active) return real_wcsdup(s);
   struct hd_held h = hd__hold_wide(s, SIZE_MAX, HD_CALLER);
-  wchar_t *d = hd__malloc(h.n, HD_CALLER);
+  wchar_t *d = hd__malloc_for_program(h.n, HD_CALLER);
   if (!d) return NULL;
   WRITES(d, h.n);
   return real_wmemcpy(d, wide(h), h.n / WIDE);

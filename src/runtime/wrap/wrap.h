@@ -224,6 +224,8 @@ typedef void (*hd_handler)(void); /* of std::terminate */
 #include "runtime/wrap/real.def"
 #undef HD_REAL
 void hd__real_init(void);
+/* The function of the program, or of what is preloaded, that takes the place of a wrapper; NULL: none. */
+void *hd__real_before(const char *name);
 
 /* stream.c: what a stream has of the state of the program (core/fingerprint.c). */
 struct hd_fingerprint;
