@@ -145,6 +145,7 @@ struct hd_status {
   uint32_t kept;      /* executions start after the set-up of the program (runtime/core/checkpoint.c) */
   uint32_t unkept;    /* enum hd_unkept: why they do not */
   uint32_t unshared;  /* enum hd_unkept: why not all executions could continue from a template */
+  uint32_t left;      /* a child process was still there when an execution ended */
   uint32_t switched;  /* from restoring memory to forks, since executions can continue from templates then */
   uint64_t templates; /* processes that stayed at a scheduling point (runtime/core/template.c) */
   uint64_t resumed;   /* executions that continued from one of them */

@@ -105,6 +105,7 @@ struct hd_summary {
   uint64_t templates; /* processes that stayed at a scheduling point, for executions to continue from */
   uint64_t resumed;   /* executions that did */
   uint32_t unshared;  /* enum hd_unkept: why others could not */
+  bool left;          /* a child process was still there when an execution ended */
   unsigned processes; /* tested processes started */
   struct hd_ranks ranks;
   uint64_t suppressed;

@@ -780,7 +780,10 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, const struc
     hd_str_addf(
         out, "  executions repeat what they have in common after the program %s, which a fork would share\n",
         hd_unkept_text(s->unshared));
-  if (s->threads == 1 && s->executions > 0)
+  if (s->threads == 1 && s->left)
+    hd_str_add(
+        out, "  the program went on in a child process, which is not searched: keep it in the foreground\n");
+  else if (s->threads == 1 && s->executions > 0)
     hd_str_add(out, "  the program never started a thread: there is only one schedule to try\n");
   if (s->stop == HD_STOP_TIME && s->time_default)
     hd_str_addf(out,

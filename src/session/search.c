@@ -49,6 +49,7 @@ static void add_status(struct hd_status *sum, const struct hd_status *st, uint64
   sum->templates += st->templates;
   sum->resumed += st->resumed;
   if (st->unshared) sum->unshared = st->unshared;
+  sum->left |= st->left;
   if (st->unkept) sum->unkept = st->unkept;
   for (int i = 0; i < HD_MAX_PHASES; i++) {
     if (st->phase[i].strategy[0])
@@ -509,6 +510,7 @@ static void summarise_counters(const struct hd_status *st, struct hd_summary *su
   sum->templates = st->templates;
   sum->resumed = st->resumed;
   sum->unshared = st->unshared;
+  sum->left = st->left != 0;
   sum->restarts = st->epoch;
   sum->discarded = st->discarded;
   sum->classes = st->classes;

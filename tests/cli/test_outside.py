@@ -88,3 +88,41 @@ def test_closed(s):
     s.check([f["kind"] for f in r["findings"]] == ["deadlock"], "found %s" % r["findings"])
     s.check("closed 1\n" in s.read(".heddle/1/schedule"), "the schedule does not say it")
     s.replay()
+
+
+DAEMON = """
+#include <errno.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+  int status;
+  pid_t child = fork();
+  if (!child) {
+    setsid();
+    if (argc > 1 && fork()) _exit(7);
+    sleep(600);
+  }
+  if (argc < 2) return 0;
+  if (waitpid(-1, &status, 0) != child || WEXITSTATUS(status) != 7) return 1;
+  return waitpid(-1, &status, 0) != -1 || errno != ECHILD; /* its own child is not ours */
+}
+"""
+
+
+@each("memory", "fork")
+def test_daemon(s, restart):
+    """A program that goes into the background leaves no process behind, and is told that nothing of it was searched."""
+    program = s.build_text(DAEMON)
+    for twice in (), ("twice",):
+        r = s.search("check", program, "--max-executions", "20", "--restart", restart, args=twice)
+        s.same(r["findings"], [], "findings")
+        s.check("went on in a child process" in r["out"] + r["err"], r["out"] + r["err"])
+        left = [p for p in filter(str.isdigit, os.listdir("/proc")) if runs(p, s.path("prog"))]
+        s.same(left, [], "processes that are left")
+
+
+def runs(pid, program):
+    try:
+        return os.readlink("/proc/%s/exe" % pid) == os.path.realpath(program)
+    except OSError:
+        return False

@@ -210,6 +210,8 @@ bool hd__children_hold(void);
 bool hd__children_any(void);
 /* Kills the children of the last execution. */
 void hd__children_begin(void);
+/* Whether the program wants to adopt what its children leave behind. */
+bool hd__is_subreaper(void);
 
 /* ---- io.c, io_wait.c ---- */
 

@@ -87,8 +87,23 @@ static long priority_call(long nr, const long *a) {
   return 0;
 }
 
+/* What the kernel knows is ours (child.c). */
+static HD_EXEC int reaper;
+static HD_EXEC uint32_t reaper_epoch;
+bool hd__is_subreaper(void) { return reaper_epoch == rt.epoch && reaper; }
+
 static long prctl_call(long nr, const long *a) {
   char *name = rt.cur->attr.name;
+  if (a[0] == PR_SET_CHILD_SUBREAPER) {
+    reaper = a[1] != 0;
+    reaper_epoch = rt.epoch;
+    return hd__plain(nr, a[1] ? a : (const long[6]){PR_SET_CHILD_SUBREAPER, 1});
+  }
+  if (a[0] == PR_GET_CHILD_SUBREAPER && a[1]) {
+    hd__snapshot_touch((uint64_t)a[1], sizeof(int));
+    *(int *)a[1] = hd__is_subreaper();
+    return 0;
+  }
   if (a[0] == PR_SET_NAME) {
     size_t n = 0;
     for (const char *s = (const char *)a[1]; n < 15 && s[n]; n++) name[n] = s[n];
