@@ -142,12 +142,29 @@ static inline int take_signal(void) {
   return r == SIGUSR2;
 }
 
-static inline void prepare(void) {
+/* What a program may need. Each costs system calls in every execution, most of the time of a search that has nothing else
+ * to do. */
+enum { NEEDS_FOLDER = 1, NEEDS_CHANNEL = 2, NEEDS_COUNTER = 4, NEEDS_FILE = 8, NEEDS_TEXT = 16, NEEDS_SIGNALS = 32, NEEDS_ALL = 63 };
+
+static inline void prepare_file(void) {
+  file = memfd_create("file", 0);
+  spare = dup(file);
+  char path[40];
+  snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+  for (int i = 0; i < 2; i++) locked[i] = open(path, O_RDWR);
+  if (file < 0 || spare < 0 || locked[1] < 0) abort();
+}
+
+static inline void prepare_signals(void) {
   sigset_t s;
   sigemptyset(&s);
   sigaddset(&s, SIGUSR2);
   pthread_sigmask(SIG_BLOCK, &s, NULL);
   signal(SIGUSR1, handler);
+}
+
+static inline void prepare_only(int needs) {
+  if (needs & NEEDS_SIGNALS) prepare_signals();
   first = pthread_self();
   sem_init(&semaphore[0], 0, 1);
   sem_init(&semaphore[1], 0, 0);
@@ -157,16 +174,14 @@ static inline void prepare(void) {
   pthread_barrier_init(&fresh.barrier, NULL, 1);
   if (pthread_key_create(&fresh.first_key, NULL) || pthread_key_delete(fresh.first_key)) abort();
   fresh.key = fresh.first_key;
-  if (chdir("/")) abort();
-  if (pipe(channel) || (counter = eventfd(0, 0)) < 0) abort();
-  file = memfd_create("file", 0);
-  spare = dup(file);
-  char path[40];
-  snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-  for (int i = 0; i < 2; i++) locked[i] = open(path, O_RDWR);
-  text = open_memstream(&text_at, &text_size);
-  if (file < 0 || spare < 0 || locked[1] < 0 || !text) abort();
+  if ((needs & NEEDS_FOLDER) && chdir("/")) abort();
+  if ((needs & NEEDS_CHANNEL) && pipe(channel)) abort();
+  if ((needs & NEEDS_COUNTER) && (counter = eventfd(0, 0)) < 0) abort();
+  if (needs & NEEDS_FILE) prepare_file();
+  if ((needs & NEEDS_TEXT) && !(text = open_memstream(&text_at, &text_size))) abort();
 }
+
+static inline void prepare(void) { prepare_only(NEEDS_ALL); }
 
 #define AT(type, offset) ((type *)((char *)memory + (offset)))
 #define VOLATILE(i) (*(volatile uint32_t *)&plain[i])

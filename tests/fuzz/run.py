@@ -179,7 +179,7 @@ def parser():
     p.add_argument("--seed", default="1")
     p.add_argument("--first", type=int, default=0, help="number of the first program")
     p.add_argument("--features", default="", help="names, or -names, with commas")
-    p.add_argument("--limit", type=int, default=20000, help="executions of dfs, else the program is too large; a quarter for most (compare.limit_for)")
+    p.add_argument("--limit", type=int, default=10000, help="executions of dfs, else the program is too large; a quarter for most (compare.limit_for)")
     p.add_argument("--time", type=float, default=0, help="start no program after this many seconds")
     p.add_argument("--build", default=os.path.join(os.path.dirname(os.path.dirname(HERE)), "build"))
     p.add_argument("--keep", help="folder for programs that differ")
