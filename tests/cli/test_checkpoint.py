@@ -341,6 +341,30 @@ def test_shared_and_saved(s, strategy):
     s.same({k: r[k] for k in ("executions", "complete")}, {k: want[k] for k in ("executions", "complete")}, "resumed")
 
 
+CHOOSES = """#include <heddle.h>
+static int made[3];
+static void *thread(void *p) { pthread_mutex_lock(&lock); made[*(int *)p]++; pthread_mutex_unlock(&lock); return p; }
+int main(void) {
+  %s
+  int way = (int)hd_choose(3);
+  pthread_t t[2];
+  for (int i = 0; i < 2; i++) pthread_create(&t[i], 0, thread, &way);
+  for (int i = 0; i < 2; i++) pthread_join(t[i], 0);
+  assert(made[way] == 2);
+}
+"""
+
+
+@each("optimal", "dpor", "dfs", "rdfs", "optimal --delays 1")
+def test_choice(s, strategy):
+    """The set-up ends with a choice: the step that makes it has been picked, but not executed."""
+    for setup in "", "pthread_mutex_lock(&lock); pthread_mutex_unlock(&lock);":
+        program = s.build_text(HEAD + CHOOSES % setup)
+        r = compare(s, program, "--strategy", *strategy.split(), "--classes", "-j", "1")
+        s.same((r["checkpoint"], [i for i in r["inexact"] if i["reason"] == "diverged"]), ("taken", []), "the search")
+        s.check(r["executions"] + r["blocked"] >= 3, "not every outcome was chosen")
+
+
 def test_pays(s):
     """A long set-up is noticed; it runs a few times only."""
     program = s.build_text(HEAD + """static volatile unsigned long sink;

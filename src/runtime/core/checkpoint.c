@@ -319,7 +319,8 @@ int hd__checkpoint_feed(void) {
   const struct hd_op *first[1];
   struct hd_set only = {{1}};
   struct hd_point p = {&only, 1, 1, 0, first};
-  if (rt.known.steps >= rt.events) return -1;
+  if (rt.known.steps >= rt.events + rt.event_due)
+    return -1; /* before a choice one step has been picked, not executed */
   rt.known.steps = 0;
   for (uint32_t i = 0, picks = 0, events = 0; i < nfed; i++) {
     const struct fed *f = &fed[i];
