@@ -16,7 +16,7 @@ uint64_t hd_inexact_sum(const struct hd_inexact_count *a, unsigned classes) {
 
 void hd_inexact_add(struct hd_inexact_count *to, const struct hd_inexact_count *from, unsigned classes) {
   for (unsigned i = 0; i < HD_INEXACT_COUNT; i++) {
-    if (!(hd_inexact_class[i] & classes) || !from[i].count) continue;
+    if ((hd_inexact_class[i] & ~classes) || !from[i].count) continue;
     if (!to[i].first_pc) to[i].first_pc = from[i].first_pc;
     to[i].count += from[i].count;
   }

@@ -22,6 +22,7 @@ enum hd_inexact_class {
   HD_CLASS_CUT = 4,   /* an execution was cut; forgotten with the execution when the search restarts */
   HD_CLASS_GAP = 8,   /* what was explored may lack schedules; sampling may still find them */
   HD_CLASS_ANY = 15,
+  HD_CLASS_DROPPED = HD_CLASS_CUT | HD_CLASS_GAP, /* an execution was dropped: a gap in this tree only */
 };
 
 /* One reason: how often it was noted, and the return address of the first place (0: none). */
@@ -41,7 +42,7 @@ static inline void hd_inexact_note(struct hd_inexact_count *a, enum hd_inexact w
 
 /* How often a reason of one of the classes was noted. */
 uint64_t hd_inexact_sum(const struct hd_inexact_count *a, unsigned classes);
-/* Adds the counts of these classes; keeps the first places that are known. */
+/* Adds the counts of reasons that are of these classes only; keeps the first places that are known. */
 void hd_inexact_add(struct hd_inexact_count *to, const struct hd_inexact_count *from, unsigned classes);
 /* The search restarts: forgets what belongs to executions that no longer count. */
 void hd_inexact_restart(struct hd_inexact_count *a);

@@ -439,6 +439,19 @@ static void reasons_are_summed_and_forgotten(void **state) {
   assert_int_equal(hd_inexact_sum(a, HD_CLASS_ANY), 2);
 }
 
+/* An execution that diverged leaves a gap in its tree. A search that restarts explores another one. */
+static void a_dropped_execution_is_forgotten_with_its_tree(void **state) {
+  (void)state;
+  struct hd_inexact_count a[HD_INEXACT_COUNT] = {0}, b[HD_INEXACT_COUNT] = {0};
+  hd_inexact_note(b, HD_INEXACT_DIVERGED, 5);
+  hd_inexact_add(a, b, HD_CLASS_ANY & ~HD_CLASS_CUT); /* of a worker that has not heard of the restart */
+  assert_int_equal(hd_inexact_sum(a, HD_CLASS_ANY), 0);
+  hd_inexact_add(a, b, HD_CLASS_ANY);
+  assert_int_equal(hd_inexact_sum(a, HD_CLASS_GAP), 1);
+  hd_inexact_restart(a);
+  assert_int_equal(hd_inexact_sum(a, HD_CLASS_ANY), 0);
+}
+
 static void long_names_are_told_short(void **state) {
   (void)state;
   static const char *const cases[][2] = {
@@ -495,6 +508,7 @@ int main(void) {
       cmocka_unit_test(a_summary_lists_its_reasons),
       cmocka_unit_test(a_search_is_judged_by_its_reasons),
       cmocka_unit_test(reasons_are_summed_and_forgotten),
+      cmocka_unit_test(a_dropped_execution_is_forgotten_with_its_tree),
       cmocka_unit_test(long_names_are_told_short),
       cmocka_unit_test(titles_of_other_kinds),
       cmocka_unit_test(identity_does_not_depend_on_the_order_of_threads),
