@@ -185,6 +185,7 @@ static int execute(struct hd_search *s, struct hd_point *p, struct hd_set *enabl
     struct hd_op did = {.kind = HD_OP_ARMW, .thread = (uint16_t)t, .object = own ? 128 + 64 * t : 64, .size = 4};
     if (!own) leaf = leaf * 2 + t;
     STRATEGY.event(s, &did, 0, 0, 1);
+    assert(!s->diverged);
   }
   return leaf;
 }
