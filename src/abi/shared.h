@@ -102,7 +102,7 @@ struct hd_shared {
   uint64_t not_begun;        /* numbers that were drawn when there was nothing to do */
   uint64_t spent;            /* a worker has left since there were no more numbers: its work is left undone */
   uint64_t forgive;          /* executions up to this one that did not end were stopped from outside */
-  uint64_t epoch;            /* times the search has begun anew because more operations proved visible */
+  uint64_t epoch;            /* times the search has restarted because more operations proved visible */
   uint64_t visible_count;    /* entries of the shared log of visible operations */
   struct hd_numbers numbers; /* of threads, of a systematic search */
   struct hd_crew_set hungry; /* they have nothing to do */

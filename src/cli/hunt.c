@@ -34,7 +34,7 @@ static bool is_over(const struct hd_task_row *row) {
   return row->skipped || (row->status != 0 && row->status != 5) || !stopped || strcmp(stopped, "time") != 0;
 }
 
-/* A search that cannot be saved begins anew in each slice. */
+/* A search that cannot be saved restarts in each slice. */
 static bool can_save(const struct hd_options *o) {
   return !o->states && !o->property && !o->inputs && !o->preload;
 }

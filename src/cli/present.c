@@ -169,8 +169,8 @@ static int conclude(const struct present *p, const struct hd_session *s, struct 
   const struct hd_summary *sum = hd_session_summary(s);
   hd_live_line(NULL);
   if (sum->stop == HD_STOP_ERROR) hd_say("%s", sum->error);
-  /* `run` prints a summary only when there is something to report, or the program did not come to its end: its output is
-   * the program's. */
+  /* `run` prints a summary only when there is something to report, or the program did not finish: the output is the
+   * program's. */
   bool quiet = p->o->quiet || (p->verb == HD_VERB_RUN && sum->stop == HD_STOP_ERROR) ||
                (p->verb == HD_VERB_RUN && sum->nfindings == 0 && !hd_summary_cut(sum));
   if (!quiet) {

@@ -13,7 +13,7 @@
  * that leaves out a branch because another one covers it must know that the other one costs no more: sleep sets do not.
  *
  * Invariants
- *  1. One thread can always go on at no cost, so an execution that has used up its bound still comes to its end.
+ *  1. One thread can always go on at no cost, so an execution that has used up its bound can still finish.
  *  2. What the rest of an execution costs depends on the state, the thread that ran last and whether it stays, on
  *     nothing else.
  *  3. shared.bounds_done grows only when everything within the bound was covered; shared.bound_cut is set whenever a

@@ -27,8 +27,8 @@
  * races are.
  *
  * Invariants
- *  1. All that is ever asked for in a state comes from executions through it. It is answered at the end of each of them,
- *     at any node of its path: at those above the unit under the lock.
+ *  1. Every request for a branch of a state comes from an execution through that state. It is answered at the end of that
+ *     execution, at any node of its path: at those above the unit under the lock.
  *  2. list of a node: what was asked for before events that precede it, sorted by their position in the execution
  *     under way. block of a node: threads asked for before the block that its running thread is in; each of them was
  *     asked for at the beginning of that block, too.

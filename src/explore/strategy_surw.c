@@ -9,7 +9,7 @@
  * its own. Which of the threads that need not wait goes next is drawn uniformly.
  *
  * Differences from the paper:
- *  - The interesting operations are those on one object, drawn anew for each execution from all that several threads have
+ *  - The interesting operations are those on one object, drawn for each execution from all that several threads have
  *    touched and one has changed; one time in two only those at some places of the code, each with probability 1/2. Those
  *    that release a lock are not among them: they race with nothing that is enabled.
  *  - Counts are learned from all executions instead of one that goes before: a moving average, since operations on memory

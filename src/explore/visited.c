@@ -7,8 +7,8 @@
  *
  * Soundness. A state is added when everything in it that the search promises has been explored; so what is explored from
  * a state may depend on the state, on the cost of what follows (both are in its key) and on the rest of the bound, on
- * nothing else: not on what sleeps (sleep.c). Branches that executions below a state asked for above it must be asked
- * for again wherever it is met: the policy keeps them with it (list, block). States are told apart by a 64-bit hash.
+ * nothing else: not on what sleeps (sleep.c). Branches that executions below a state requested above it must be
+ * requested again wherever the state is met: the policy keeps them with it (list, block). A 64-bit hash identifies a state.
  * States of a node that became a junction are not added: its worker does not see all that is explored there. That is
  * sound, since a state that is not known is explored.
  *

@@ -4,7 +4,7 @@
  * belongs to its junction down to the last that is fixed; those above follow from the junctions, as when a unit is taken
  * (walk_share.c). What an unfinished execution left below is not written: it is run again.
  *
- * Reading lays the tree out anew. Units come into slots from the first on; those beyond the number of workers are
+ * Reading lays the tree out again. Units come into slots from the first on; those beyond the number of workers are
  * adopted by whoever has nothing to do (share.c). */
 #include "explore/walk.h"
 

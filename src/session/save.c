@@ -339,7 +339,7 @@ struct reader {
   char *data;
   ZSTD_DStream *z;
   ZSTD_inBuffer in;
-  size_t left; /* 0: the stream has come to its end, and its checksum is right */
+  size_t left; /* 0: the stream has ended, and its checksum is right */
 };
 
 /* Exactly `len` bytes; false when the stream ends or is damaged. */

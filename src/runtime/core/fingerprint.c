@@ -33,7 +33,7 @@
  *  7. Little changes from one state to the next. Facts are collected in lines of 8 words, and the sum of a line is kept with
  *     its words (struct line): where they are the same again, in this execution or another, it is not computed again.
  *
- * Stack below the stack pointer is dead. Dead words inside of frames cannot be told from live ones: hooks clear what they
+ * Stack below the stack pointer is dead. Dead words inside of frames cannot be distinguished from live ones: hooks clear what they
  * leave behind (hd_arch_scrub), so that these words are mostly the program's own. */
 #include "runtime/core/fingerprint.h"
 
