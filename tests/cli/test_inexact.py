@@ -113,6 +113,22 @@ int main(void) {
   assert(seen == 1);
 }
 """, "options": ("--strategy", "optimal")},
+    "timeouts": {"text": """static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static void *hold(void *p) {
+  pthread_mutex_lock(&m);
+  sched_yield();
+  pthread_mutex_unlock(&m);
+  return p;
+}
+int main(void) {
+  struct timespec at = {1ll << 40, 0};
+  pthread_t t;
+  pthread_create(&t, 0, hold, 0);
+  assert(!pthread_mutex_timedlock(&m, &at)); /* @here */
+  pthread_mutex_unlock(&m);
+  pthread_join(t, 0);
+}
+""", "options": ("--strategy", "optimal")},
     "findings": {"text": "static volatile int v[300];\nstatic void *w(void *p) {\n"
                          + "".join("  v[%d] = 1;\n" % i for i in range(300))
                          + "  return p;\n}\nint main(void) { both(w, w); }\n",

@@ -86,10 +86,11 @@ class Result:
         self.cut = data["cut"]
         self.infeasible = data.get("infeasible", 0)
         self.reasons = [r["reason"] for r in data.get("inexact", [])]
-        # That sleeps are taken at their word holds for every strategy: what they cover is the same all the same.
-        self.complete = data["complete"] or self.reasons == ["sleeps"]
+        # That time is taken at its word holds for every strategy: what they cover is the same all the same.
+        rest = [r for r in self.reasons if r not in ("sleeps", "timeouts")]
+        self.complete = data["complete"] or bool(self.reasons) and not rest
         self.covered = (self.complete or bool((data["bound"] or {}).get("complete"))  # all, or all within the bound
-                        or sorted(self.reasons) == ["bound", "sleeps"])
+                        or rest == ["bound"])
         self.stopped = data["stopped"]
         self.error = data.get("error")
         self.classes = (data.get("classes"), data.get("class_sum"))

@@ -239,7 +239,7 @@ def run_batch(job):
             out["dpor"] += plain["executions"]
             out["pruned"] += pruned["executions"]
             out["fewer"] += pruned["executions"] < plain["executions"]
-            reasons = [r["reason"] for r in pruned["inexact"] if r["reason"] not in ("property", "sleeps")]
+            reasons = [r["reason"] for r in pruned["inexact"] if r["reason"] not in ("property", "sleeps", "timeouts")]
             if races(dfs) != races(pruned) or (reasons and not dfs["inexact"]):
                 out["differ"].append((first + i, sorted(races(dfs) ^ races(pruned)), reasons))
                 os.makedirs(args.keep, exist_ok=True)

@@ -205,6 +205,9 @@ void hd__time_out(struct hd_thread *t);
 /* The same for one whose deadline came together with that of another thread, which has just ended its wait
  * (wrap/time.c). */
 void hd__time_due(struct hd_thread *t);
+/* Something else than time ends the wait of a timed operation: it is not explored that its time is over before that
+ * (wrap/time.c). */
+void hd__deadline_trusted(const struct hd_thread *t);
 
 /* The n-th thread that the parent has created; `numbered`: the number stands for that. */
 struct hd_thread *hd__thread_new(struct hd_thread *parent, unsigned number, unsigned nth, bool numbered);

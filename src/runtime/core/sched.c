@@ -74,6 +74,7 @@ void hd__acquire(const struct hd_vc *from) { hd_vc_join(&rt.arena, &rt.cur->vc, 
 
 void hd__enable(struct hd_thread *t) {
   if (t->state == HD_T_READY) return;
+  if (HD_UNLIKELY(t->timer.set)) hd__deadline_trusted(t);
   t->state = HD_T_READY;
   hd_set_add(&rt.enabled, t->id);
   rt.nenabled++;

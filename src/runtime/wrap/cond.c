@@ -34,7 +34,7 @@ static void to_mutex(struct hd_thread *t) {
 }
 
 void hd__time_out(struct hd_thread *t) {
-  hd__deadline_clear(t);
+  hd__deadline_over(t);
   t->timer.expired = true;
   struct hd_obj *o = t->wait.at;
   if (o && o->kind == HD_OBJ_COND) {

@@ -64,9 +64,18 @@ void hd__deadline_in(struct hd_thread *t, uint64_t ns) {
   t->timer.set = true;
 }
 
-void hd__deadline_clear(struct hd_thread *t) {
+void hd__deadline_over(struct hd_thread *t) {
   if (t->timer.set) rt.ntimed--;
   t->timer.set = false;
+}
+
+void hd__deadline_clear(struct hd_thread *t) {
+  if (t->timer.set && t->state == HD_T_BLOCKED) hd__deadline_trusted(t);
+  hd__deadline_over(t);
+}
+
+void hd__deadline_trusted(const struct hd_thread *t) {
+  if (!rt.config->timeouts_any) hd__inexact(HD_INEXACT_TIMEOUTS, t->op.pc);
 }
 
 /* What the next reading adds, and whether it is progress. */
@@ -148,7 +157,7 @@ void hd__time_due(struct hd_thread *t) {
   if (!kind && !t->sys.io) return; /* it waits until time passes again */
   rt.clocked = true;
   if (t->vc.time < t->timer.deadline) t->vc.time = t->timer.deadline;
-  hd__deadline_clear(t);
+  hd__deadline_over(t);
   if (t->sys.io) {
     hd__io_due(t);
     return;

@@ -171,6 +171,8 @@ void hd__early_in(uint64_t ns);
 void hd__deadline_set(struct hd_thread *t, clockid_t clock, const struct timespec *at);
 void hd__deadline_in(struct hd_thread *t, uint64_t ns);
 void hd__deadline_clear(struct hd_thread *t);
+/* The same when its time has come. */
+void hd__deadline_over(struct hd_thread *t);
 uint64_t hd__clock_zero(clockid_t clock); /* what the clock shows at virtual time 0 */
 /* Returns what is left of it when a handler interrupted it, else 0. */
 uint64_t hd__sleep(uint64_t ns, uint64_t pc);

@@ -2,10 +2,8 @@
 // restart: memory fork
 // expect: clean executions=100
 // args: --strategy random
-// expect: clean executions=2
-// args: --strategy optimal
-// expect: clean executions=2
-// args: --strategy dpor
+// expect: kind=assertion
+// args: --strategy optimal --timeouts any
 // expect: kind=assertion
 // argv: sure
 // where: function=main line=@sure
