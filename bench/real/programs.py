@@ -137,6 +137,13 @@ PROGRAMS = [
          '"$SRC"/src/static.c -o mimalloc_override' % FLAGS],
         [check("mimalloc_own", UNFINISHED), check("mimalloc_override", UNFINISHED)]),
     Program(
+        "jemalloc", "jemalloc", ["autoconf"],
+        ['cp -r "$SRC" tree && cd tree && autoconf && ./configure CC=gcc -q --with-jemalloc-prefix=je_ --disable-cxx '
+         '--disable-initial-exec-tls --disable-doc --with-malloc-conf=narenas:1,background_thread:false',
+         'rm tree/src/zone.c && heddle-cc %s -w -DNDEBUG -D_GNU_SOURCE -DJEMALLOC_NO_PRIVATE_NAMESPACE -Itree/include '
+         '"$DRIVERS"/jemalloc_own.c tree/src/*.c -o jemalloc_own -lm' % FLAGS],
+        [check("jemalloc_own", BUG), check("jemalloc_own", UNFINISHED, *BY_DESIGN)]),
+    Program(
         "civetweb", "civetweb", [],
         ['heddle-cc %s -w -DNO_SSL -DNO_CGI -DNDEBUG -Dmain=civetweb_main -I"$SRC"/include -c "$SRC"/src/civetweb.c '
          '"$SRC"/src/main.c' % FLAGS,
