@@ -116,6 +116,7 @@ static uint64_t value_at(uint64_t a, uint32_t size) {
 
 #define FIRST_STACK (1ull << 30) /* more than the first thread's can be */
 #define OTHER_STACK (64ull << 10)
+#define FIRST_FRAMES (64ull << 20) /* of the first thread's, in use: the kernel maps nothing else there */
 
 /* The end of the stack that the thread is on. It may be one of the program's (a coroutine, pthread_attr_setstack),
  * whose end is not known: as much as can be read then, up to a limit. What is left out counts as memory like any other. */
@@ -131,7 +132,7 @@ static uint64_t stack_end(const struct hd_thread *t) {
 
 /* And the lowest address that may have belonged to frames below. */
 static uint64_t stack_start(const struct hd_thread *t) {
-  uint64_t lo = t->ident ? (uint64_t)t->ident->stack_lo : hd__first_stack_end() - FIRST_STACK;
+  uint64_t lo = t->ident ? (uint64_t)t->ident->stack_lo : hd__first_stack_end() - FIRST_FRAMES;
   return hot.sp >= lo && hot.sp < stack_end(t) && hot.sp - lo <= FIRST_STACK ? lo : hot.sp - HD_PAGE;
 }
 
