@@ -120,3 +120,33 @@ def test_event(s, name):
     s.is_bug(check(s, body, two, end="assert(!file);"), ["assertion"])
     s.check(re.search(r"^T\S+ %s " % re.escape(op), "\n".join(s.events()), re.M), "no event '%s'" % op)
     s.replay()
+
+
+SEMAPHORE_WAITERS = """
+#include <assert.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/sem.h>
+static int id;
+static void *waiter(void *arg) {
+  struct sembuf down = {0, -1, 0};
+  assert(semop(id, &down, 1) == 0);
+  return arg;
+}
+int main(void) {
+  pthread_t t;
+  id = semget(IPC_PRIVATE, 1, 0600);
+  pthread_create(&t, 0, waiter, 0);
+  while (semctl(id, 0, GETNCNT) != 1) sched_yield();
+  assert(semctl(id, 0, GETZCNT) == 0 && semctl(id, 0, SETVAL, 1) == 0);
+  pthread_join(t, 0);
+  return semctl(id, 0, IPC_RMID);
+}
+"""
+
+
+@each("dfs", "optimal", "random")
+def test_semaphore_waiters(s, strategy):
+    """A thread that waits for a semaphore of System V is counted: a loop that waits for that is no livelock."""
+    r = s.search("check", s.build_text(SEMAPHORE_WAITERS, "-O1"), "--strategy", strategy, "--max-executions", "200")
+    s.check(not r["findings"], "a loop until one waits: " + ", ".join(f["kind"] for f in r["findings"]))

@@ -10,6 +10,8 @@
 
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
+#include "runtime/core/spin.h"
+#include "runtime/core/state.h"
 #include "runtime/kernel/io.h"
 #include "runtime/kernel/kernel.h"
 
@@ -114,6 +116,50 @@ static void no_wait(long nr, long *a, short *ops) {
   a[1] = (long)ops;
 }
 
+/* ---- who waits for a semaphore, as the kernel would count ---- */
+
+/* The semaphore that the thread waits for, in the call `io`. */
+static HD_EXEC_LARGE struct waiter {
+  const struct hd_io *io;
+  uint32_t epoch;
+  int id;
+  unsigned short number;
+  bool zero;
+} waiter[HD_MAX_THREADS];
+
+/* The call could not be made: the first of its operations that cannot is what it waits for. */
+static void note_wait(const struct hd_io *io, const long *a) {
+  const struct {
+    unsigned short number;
+    short op, flags;
+  } *ops = (void *)a[1];
+  long n = a[2] < 64 ? a[2] : 64, i = 0;
+  for (; i < n; i++) {
+    long v = hd_sys4(SYS_semctl, a[0], ops[i].number, GETVAL, 0);
+    for (long k = 0; k < i; k++) v += ops[k].number == ops[i].number ? ops[k].op : 0;
+    if (ops[i].op ? v + ops[i].op < 0 : v != 0) break;
+  }
+  if (i == n) return;
+  bool new = waiter[rt.cur->id].io != io || waiter[rt.cur->id].epoch != rt.epoch;
+  waiter[rt.cur->id] = (struct waiter){io, rt.epoch, (int)a[0], ops[i].number, !ops[i].op};
+  if (new) hd__spin_word[HD_POLLS_IO]++; /* others can count it from now on */
+}
+
+static long count_waiters(const long *a) {
+  long n = 0;
+  for (unsigned i = 0; i < rt.nthreads; i++) {
+    const struct waiter *w = &waiter[i];
+    if (w->epoch == rt.epoch && w->io && rt.thread[i].sys.io == w->io && w->id == (int)a[0] &&
+        w->number == (unsigned short)a[1])
+      n += w->zero == ((a[2] & 0xff) == GETZCNT);
+  }
+  return n;
+}
+
+static bool counts_waiters(long nr, const long *a) {
+  return nr == SYS_semctl && ((a[2] & 0xff) == GETNCNT || (a[2] & 0xff) == GETZCNT);
+}
+
 static uint64_t timeout_of(long nr, const long *a) {
   const struct timespec *t = nr == SYS_semtimedop ? (const struct timespec *)a[3] : NULL;
   return t && t->tv_sec < 1000000000 ? (uint64_t)t->tv_sec * 1000000000ull + (uint64_t)t->tv_nsec
@@ -181,6 +227,7 @@ long hd__ipc_call(long nr, long *a, uint64_t pc) {
     bool maps = nr == SYS_shmat || nr == SYS_shmdt;
     long r = maps ? hd__serve(nr, b) : hd__plain(nr == SYS_semtimedop ? SYS_semop : nr, b);
     if (new) keep(nr, r);
+    if (r >= 0 && counts_waiters(nr, b)) r += count_waiters(b);
     if (nr == SYS_msgctl || nr == SYS_semctl || nr == SYS_shmctl) forget(nr, b);
     bool busy = r == -EAGAIN || r == -ENOMSG;
     if (!busy && !maps) order_all();
@@ -189,6 +236,7 @@ long hd__ipc_call(long nr, long *a, uint64_t pc) {
       hd__io_done(late);
       return busy && waits ? -EAGAIN : r;
     }
+    if (nr == SYS_semop || nr == SYS_semtimedop) note_wait(&o, a);
     hd__io_retry(&o);
   }
 }
