@@ -11,8 +11,8 @@
  *
  * Invariants
  *  1. A scenario is looked at once (`all` has them). An execution marks those that it was: they need not be executed.
- *  2. Every pair of an unrealizable scenario's read, and a write of another thread to the same memory, has been combined:
- *     when the second of both becomes known. */
+ *  2. Every pair of an unrealizable scenario's read, and a write of another thread to the same memory, has been combined
+ *     when the second of both becomes known, or waits in `later` for a degree that is not done. */
 #include "concolic/concolic_int.h"
 
 #include <stdlib.h>
@@ -32,6 +32,15 @@ struct of_var {           /* what is to be combined on a memory location */
   HD_VEC(struct stuck) stuck;
 };
 
+/* A scenario, one of its reads, and the scenario of a write that the read may see. */
+struct merger {
+  uint32_t scenario, read, write;
+};
+struct later {
+  HD_VEC(struct merger) v;
+  size_t head;
+};
+
 struct bounded {
   struct hd_cc base;
   struct hd__forest forest;
@@ -39,10 +48,11 @@ struct bounded {
   HD_VEC(struct of_var) var;
   struct of_var thread[HD_CC_THREADS]; /* the same of the ends of a thread, and of those that wait for it */
   struct queue *hot, *cold;            /* for each degree: with sinks that are not covered, and with others */
-  unsigned degree;                     /* smaller ones are done */
-  unsigned above;                      /* scenarios of a degree above the limit exist */
-  uint32_t running;                    /* the scenario of the last plan, plus 1 */
-  bool guessed;                        /* its inputs depend on initial values that were not known */
+  struct later *later; /* for each degree: what has that degree at least, once it is combined */
+  unsigned degree;     /* smaller ones are done */
+  unsigned above;      /* scenarios of a degree above the limit exist */
+  uint32_t running;    /* the scenario of the last plan, plus 1 */
+  bool guessed;        /* its inputs depend on initial values that were not known */
 };
 
 static struct hd_cc *create(const struct hd_cc_options *o) {
@@ -51,6 +61,7 @@ static struct hd_cc *create(const struct hd_cc_options *o) {
   hd__scenarios_init(&c->all);
   c->hot = hd_alloc((o->max_degree + 1) * sizeof *c->hot);
   c->cold = hd_alloc((o->max_degree + 1) * sizeof *c->cold);
+  c->later = hd_alloc((o->max_degree + 1) * sizeof *c->later);
   return &c->base;
 }
 
@@ -59,6 +70,7 @@ static void destroy(struct hd_cc *base) {
   for (unsigned k = 0; k <= c->base.o.max_degree; k++) {
     hd_vec_free(&c->hot[k].v);
     hd_vec_free(&c->cold[k].v);
+    hd_vec_free(&c->later[k].v);
   }
   for (size_t i = 0; i < c->var.n; i++) {
     hd_vec_free(&c->var.v[i].write);
@@ -73,6 +85,7 @@ static void destroy(struct hd_cc *base) {
   hd__scenarios_fini(&c->all);
   free(c->hot);
   free(c->cold);
+  free(c->later);
 }
 
 static const struct hd__node *node(const struct bounded *c, uint32_t n) { return &c->forest.node.v[n]; }
@@ -88,15 +101,15 @@ static bool is_hot(const struct bounded *c, const struct hd__scenario *s) {
 
 static void push(struct bounded *c, const struct hd__scenario *s) {
   bool is_new;
+  if (s->nedge > c->base.o.max_degree) {
+    c->above = 1;
+    return;
+  }
   uint32_t at = hd__scenarios_save(&c->all, s, &is_new);
   if (c->base.o.no_cache ? *hd__scenarios_mark(&c->all, at) == HD__OBSERVED
                          : *hd__scenarios_mark(&c->all, at))
     return;
   *hd__scenarios_mark(&c->all, at) = HD__QUEUED;
-  if (s->nedge > c->base.o.max_degree) {
-    c->above = 1;
-    return;
-  }
   hd_vec_push(is_hot(c, s) ? &c->hot[s->nedge].v : &c->cold[s->nedge].v, at);
   if (s->nedge < c->degree) c->degree = s->nedge;
 }
@@ -124,20 +137,35 @@ static void push_unlocked(struct bounded *c, struct hd__scenario *s, uint32_t fr
   s->leaf[from] = leaf;
 }
 
-static void combine(struct bounded *c, uint32_t scenario, uint32_t read, uint32_t write) {
+static void combine_now(struct bounded *c, const struct merger *m) {
   struct hd__scenario a, b, out;
-  hd__scenarios_load(&c->all, scenario, &a);
-  hd__scenarios_load(&c->all, write, &b);
-  if (node(c, b.sink)->e.thread == node(c, read)->e.thread) return;
+  hd__scenarios_load(&c->all, m->scenario, &a);
+  hd__scenarios_load(&c->all, m->write, &b);
   if (a.nedge + b.nedge + 1 > HD_CC_EDGES) {
     c->base.stats.too_large++;
     return;
   }
-  if (!hd__scenario_merge(&c->forest, &a, &b, read, &out)) return;
+  if (!hd__scenario_merge(&c->forest, &a, &b, m->read, &out)) return;
   if (out.kind == HD__SINK_BEFORE_JOIN) out.kind = HD__SINK_JOIN;
   unsigned variants = 0;
   push_unlocked(c, &out, 0, &variants);
   if (variants >= VARIANTS) c->base.stats.too_large++;
+}
+
+/* Both have their interferences and a new one. There are many more of them than are ever looked at: they wait until their
+ * degree comes. */
+static void combine(struct bounded *c, uint32_t scenario, uint32_t read, uint32_t write) {
+  struct merger m = {scenario, read, write};
+  uint32_t a, b, joins = node(c, read)->e.kind != HD_CC_READ; /* then there is no new one */
+  if (node(c, hd__scenarios_sink(&c->all, write, &b))->e.thread == node(c, read)->e.thread) return;
+  hd__scenarios_sink(&c->all, scenario, &a);
+  uint32_t degree = (a > b ? a : b) + !joins;
+  if (degree > c->base.o.max_degree)
+    c->above = 1;
+  else if (degree <= c->degree)
+    combine_now(c, &m);
+  else
+    hd_vec_push(&c->later[degree].v, m);
 }
 
 static struct of_var *of_var(struct bounded *c, uint32_t var) {
@@ -457,15 +485,28 @@ static void observe(struct hd_cc *base, const struct hd_cc_event *event, size_t 
 
 /* ---- what to execute ---- */
 
+/* The next one that is made for code that is not covered. */
+static bool pop_hot(struct bounded *c, uint32_t *out) {
+  struct queue *hot = &c->hot[c->degree];
+  while (hot->head < hot->v.n) {
+    struct hd__scenario s;
+    *out = hot->v.v[hot->head++];
+    hd__scenarios_load(&c->all, *out, &s);
+    if (is_hot(c, &s)) return true;
+    hd_vec_push(&c->cold[c->degree].v, *out); /* covered meanwhile */
+  }
+  return false;
+}
+
 static bool pop(struct bounded *c, uint32_t *out) {
   for (; c->degree <= c->base.o.max_degree; c->degree++) {
-    struct queue *hot = &c->hot[c->degree], *cold = &c->cold[c->degree];
-    while (hot->head < hot->v.n) {
-      struct hd__scenario s;
-      *out = hot->v.v[hot->head++];
-      hd__scenarios_load(&c->all, *out, &s);
-      if (is_hot(c, &s)) return true;
-      hd_vec_push(&cold->v, *out); /* covered meanwhile */
+    struct queue *cold = &c->cold[c->degree];
+    struct later *later = &c->later[c->degree];
+    for (;;) {
+      if (pop_hot(c, out)) return true;
+      if (later->head == later->v.n) break;
+      struct merger m = later->v.v[later->head++];
+      combine_now(c, &m);
     }
     if (cold->head < cold->v.n) {
       *out = cold->v.v[cold->head++];

@@ -164,7 +164,9 @@ struct hd__scenario {
 
 struct hd__scenarios {
   HD_VEC(uint32_t) word; /* saved ones, one after the other */
-  uint32_t *table;       /* their places, plus 1 */
+  struct hd__slot {
+    uint32_t at, hash; /* its place, plus 1; a part of its hash, so that most others need not be compared */
+  } * table;
   size_t slots, n;
 };
 
@@ -175,6 +177,8 @@ void hd__scenarios_fini(struct hd__scenarios *s);
 /* Saves it, unless there is an equal one. *is_new says whether. */
 uint32_t hd__scenarios_save(struct hd__scenarios *s, const struct hd__scenario *c, bool *is_new);
 void hd__scenarios_load(const struct hd__scenarios *s, uint32_t at, struct hd__scenario *out);
+/* The sink, and the number of interferences. */
+uint32_t hd__scenarios_sink(const struct hd__scenarios *s, uint32_t at, uint32_t *nedge);
 uint32_t *hd__scenarios_mark(struct hd__scenarios *s, uint32_t at);
 uint32_t hd__scenario_leaf(const struct hd__forest *f, const struct hd__scenario *c, unsigned thread);
 /* The write that a read sees, 0: one of its own thread. */

@@ -24,22 +24,27 @@ static uint64_t hash(const uint32_t *w) {
   return h;
 }
 
-static size_t slot_of(const struct hd__scenarios *s, const uint32_t *w) {
-  size_t i = (size_t)hash(w) & (s->slots - 1);
-  for (; s->table[i]; i = (i + 1) & (s->slots - 1)) {
-    const uint32_t *v = s->word.v + s->table[i] - 1;
+static size_t slot_of(const struct hd__scenarios *s, const uint32_t *w, uint64_t h) {
+  size_t i = (size_t)h & (s->slots - 1);
+  for (; s->table[i].at; i = (i + 1) & (s->slots - 1)) {
+    if (s->table[i].hash != (uint32_t)(h >> 32)) continue;
+    const uint32_t *v = s->word.v + s->table[i].at - 1;
     if (v[0] == w[0] && memcmp(v + 2, w + 2, (w[0] - 2) * sizeof *w) == 0) break;
   }
   return i;
 }
 
 static void grow(struct hd__scenarios *s) {
-  uint32_t *old = s->table;
+  struct hd__slot *old = s->table;
   size_t n = s->slots;
   s->slots *= 2;
   s->table = hd_alloc(s->slots * sizeof *s->table);
-  for (size_t i = 0; i < n; i++)
-    if (old[i]) s->table[slot_of(s, s->word.v + old[i] - 1)] = old[i];
+  for (size_t i = 0; i < n; i++) {
+    if (!old[i].at) continue;
+    size_t k = (size_t)hash(s->word.v + old[i].at - 1) & (s->slots - 1);
+    while (s->table[k].at) k = (k + 1) & (s->slots - 1);
+    s->table[k] = old[i];
+  }
   free(old);
 }
 
@@ -48,12 +53,13 @@ uint32_t hd__scenarios_save(struct hd__scenarios *s, const struct hd__scenario *
   memcpy(w + HEAD, c->leaf, c->nleaf * sizeof *w);
   memcpy(w + HEAD + c->nleaf, c->edge, c->nedge * sizeof *c->edge);
   w[0] = HEAD + c->nleaf + 2 * c->nedge;
-  size_t i = slot_of(s, w);
-  *is_new = !s->table[i];
-  if (s->table[i]) return s->table[i] - 1;
+  uint64_t h = hash(w);
+  size_t i = slot_of(s, w, h);
+  *is_new = !s->table[i].at;
+  if (s->table[i].at) return s->table[i].at - 1;
   uint32_t at = (uint32_t)s->word.n;
   for (uint32_t k = 0; k < w[0]; k++) hd_vec_push(&s->word, w[k]);
-  s->table[i] = at + 1;
+  s->table[i] = (struct hd__slot){at + 1, (uint32_t)(h >> 32)};
   if (++s->n > s->slots / 2) grow(s);
   return at;
 }
@@ -66,6 +72,12 @@ void hd__scenarios_load(const struct hd__scenarios *s, uint32_t at, struct hd__s
   out->nedge = w[5];
   memcpy(out->leaf, w + HEAD, out->nleaf * sizeof *w);
   memcpy(out->edge, w + HEAD + out->nleaf, out->nedge * sizeof *out->edge);
+}
+
+uint32_t hd__scenarios_sink(const struct hd__scenarios *s, uint32_t at, uint32_t *nedge) {
+  const uint32_t *w = s->word.v + at;
+  *nedge = w[5];
+  return w[2];
 }
 
 uint32_t *hd__scenarios_mark(struct hd__scenarios *s, uint32_t at) { return &s->word.v[at + 1]; }
