@@ -143,6 +143,8 @@ static const struct {
      "continue the search saved in FILE, with its options, and save it there again"},
     {OPT_JSON, "json", "FILE", FINDS | HD_VERB_EXPLAIN, "write the result as JSON; - is standard output"},
     {OPT_SARIF, "sarif", "FILE", SEARCH, "write the findings as SARIF 2.1.0, for code scanning and editors"},
+    {OPT_QUERIES, "queries", "DIR", HD_VERB_CHECK,
+     "--inputs: write the questions that the solver is asked to the folder, as SMT-LIB"},
     {OPT_LCOV, "lcov", "FILE", HD_VERB_CHECK,
      "--inputs: write the outcomes of branches that were covered as a tracefile of lcov"},
     {OPT_JUNIT, "junit", "FILE", SEARCH, "write the result as JUnit XML, for CI services"},
@@ -472,6 +474,7 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
     case OPT_JSON: o->json = value; return HD_OK;
     case OPT_SARIF: o->sarif = value; return HD_OK;
     case OPT_JUNIT: o->junit = value; return HD_OK;
+    case OPT_QUERIES: o->queries = value; return HD_OK;
     case OPT_LCOV: o->lcov = value; return HD_OK;
     case OPT_FORMAT: return parse_format(value, &o->format, err);
     case OPT_OUT: o->out = value; return HD_OK;

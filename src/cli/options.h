@@ -55,7 +55,7 @@ struct hd_options {
   uint64_t exit_status;                  /* the expected one */
   struct hd_word_list suppressions;      /* files */
   const char *baseline;                  /* a file with known findings; NULL: none */
-  const char *json, *sarif, *junit, *lcov, *out;
+  const char *json, *sarif, *junit, *lcov, *queries, *out;
   enum hd_format format;
   const char *save, *resume;
   bool seeded;                     /* a seed was given */

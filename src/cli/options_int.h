@@ -43,6 +43,7 @@ enum option_id {
   OPT_SARIF,
   OPT_JUNIT,
   OPT_LCOV,
+  OPT_QUERIES,
   OPT_FORMAT,
   OPT_OUT,
   OPT_QUIET,

@@ -90,6 +90,7 @@ void hd_options_session(const struct hd_options *o, enum hd_verb verb, struct hd
     c->driver = o->driver;
     c->symbolic_args = (uint32_t)(o->symbolic_args << 16 | o->symbolic_size);
     c->covered = o->covered;
+    c->queries = o->queries;
     if (o->driver) {
       memset(s->strategy, 0, sizeof s->strategy);
       strcpy(s->strategy, HD_PLAN_NAME);

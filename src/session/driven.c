@@ -423,6 +423,7 @@ int hd__driven_run(struct hd_session *s, enum hd_stop *stop, struct hd_err *err)
   b.x = hd_exprs_new();
   b.import = hd_import_new(b.x);
   int rc = hd_solver_new(&b.solver, b.x, hd_libdir(), QUERY_SECONDS, err);
+  if (rc == HD_OK && s->config.queries) rc = hd__queries_begin(s, b.solver, err);
   if (rc == HD_OK) {
     begin(&b);
     rc = search(&b, stop, err);

@@ -11,8 +11,11 @@
 #include "report/symbolize.h"
 #include "symbolic/partition.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #define QUERY_SECONDS 20
 
@@ -95,13 +98,23 @@ void hd__branches_report(struct hd_session *s, const char *what, const struct hd
                 (unsigned long long)q->unknown);
 }
 
+int hd__queries_begin(const struct hd_session *s, struct hd_solver *solver, struct hd_err *err) {
+  const char *folder = s->config.queries;
+  if (mkdir(folder, 0777) && errno != EEXIST)
+    return hd_fail(err, HD_EENV, "--queries %s: cannot make the folder: %s", folder, strerror(errno));
+  if (access(folder, W_OK | X_OK)) return hd_fail(err, HD_EENV, "--queries %s: cannot write there", folder);
+  hd_solver_export(solver, folder);
+  return HD_OK;
+}
+
 int hd__partition_run(struct hd_session *s, enum hd_stop *stop, struct hd_err *err) {
   struct hd_partition *p;
   int rc = hd_partition_new(&p, hd_libdir(), err);
   if (rc != HD_OK) return rc;
   const struct hd_control *c = &s->worker[0].control;
   struct hd_symbolic *sym = hd_control_symbolic(c);
-  for (;;) {
+  if (s->config.queries) rc = hd__queries_begin(s, hd_partition_solver(p), err);
+  while (rc == HD_OK) {
     rc = hd__crew_run(s, stop, err);
     s->classes++;
     if (rc != HD_OK || *stop != HD_STOP_FINISHED || !c->shared->over || !hd_control_sane(c)) {

@@ -61,6 +61,7 @@ struct hd_session_config {
   enum hd_cc_driver driver;     /* inputs and schedules together (driven.c); HD_CC_NONE: no, ... */
   unsigned interference;        /* ... with so many interferences at most ... */
   bool until_covered;           /* ... or until every outcome of the branches that were executed is covered */
+  const char *queries;          /* a folder for the questions to the solver; NULL: they are not written */
   struct hd_str *covered;       /* gets what that covered, as text; NULL: nobody asks */
   /* Writes what the strategy needs to the shared memory of the first process, before anything runs; NULL: nothing. */
   void (*prepare)(void *arg, struct hd_control *control);

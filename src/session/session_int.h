@@ -174,7 +174,10 @@ int hd__crew_run(struct hd_session *s, enum hd_stop *stop, struct hd_err *err);
 /* ---- driven.c ---- */
 
 /* Locates the branches that the session has got, and writes them to config.covered; `what` they depend on. */
+struct hd_solver;
 struct hd_solver_stats;
+/* The solver writes its questions to config.queries, a folder that is made if it is missing. */
+int hd__queries_begin(const struct hd_session *s, struct hd_solver *solver, struct hd_err *err);
 void hd__branches_report(struct hd_session *s, const char *what, const struct hd_solver_stats *q);
 /* Searches inputs and schedules together, with a driver. */
 int hd__driven_run(struct hd_session *s, enum hd_stop *stop, struct hd_err *err);

@@ -101,6 +101,10 @@ void hd_partition_free(struct hd_partition *p) {
 
 size_t hd_partition_classes(const struct hd_partition *p) { return p->classes; }
 size_t hd_partition_exprs(const struct hd_partition *p) { return hd_exprs_count(p->x); }
+struct hd_solver *hd_partition_solver(struct hd_partition *p) {
+  return p->solver;
+}
+
 const struct hd_solver_stats *hd_partition_stats(const struct hd_partition *p) {
   return hd_solver_stats(p->solver);
 }

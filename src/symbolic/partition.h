@@ -38,6 +38,7 @@ struct hd_outcome_seen {
 };
 typedef void hd_partition_outcome(void *arg, const struct hd_outcome_seen *o);
 void hd_partition_outcomes(struct hd_partition *p, hd_partition_outcome *visit, void *arg);
+struct hd_solver *hd_partition_solver(struct hd_partition *p);
 const struct hd_solver_stats *hd_partition_stats(const struct hd_partition *p);
 
 size_t hd_partition_classes(const struct hd_partition *p);

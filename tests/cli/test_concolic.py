@@ -1,4 +1,5 @@
 """heddle concolic: inputs as well as schedules (src/session/partition.c, src/runtime/symbolic, src/plugin/llvm_symbolic.cc)."""
+import os
 import shutil
 
 from scratch import each
@@ -150,3 +151,42 @@ def test_wrong_use(s):
     p = s.run([s.heddle, "cc", "--symbolic", "--heddle-compiler=gcc", "prog.c"], want=2)
     out = p.stdout + p.stderr
     s.check("--symbolic needs clang-19, not gcc" in out, out)
+
+
+def test_queries(s):
+    """Questions to the solver are files that say what is asked."""
+    if not CLANG:
+        return
+    s.write("prog.c", HEAD + 'int main(void) { int n = (int)hd_input_range(0, 9, "n"); assert(n * n != 49); return 0; }\n')
+    s.run([s.heddle, "cc", "--symbolic", "-g", "prog.c", "-o", "prog"])
+    for driver in "partition", "sequential":
+        s.run([s.heddle, "concolic", "--driver", driver, "--queries", driver, "--", "./prog"], want=1)
+        texts = [s.read(driver + "/" + name) for name in os.listdir(s.path(driver))]
+        s.check(texts and all("(check-sat)" in t for t in texts) and any("bv49 32" in t for t in texts), texts)
+    p = s.run([s.heddle, "concolic", "--queries", "none/there", "--", "./prog"], want=3)
+    s.check("--queries none/there: cannot make the folder" in p.stdout + p.stderr, p.stderr)
+
+
+# What a thread does with an input, and what comes of it.
+HARD = {
+    "divide by zero": ("x = 100 / (n - 3);", ["crash"]),
+    "size of a block": ("char *b = malloc(n & 7); if (b) b[4] = 1; free(b);", ["heap-overflow"]),
+    "outside of a block": ("int *b = malloc(40); if (n <= 10) b[n] = 3; free(b);", ["heap-overflow"]),
+    "loop without an end": ("for (unsigned i = 0; i < n; i++) if (i == 5) hd_failure(\"five\");", ["assertion"]),
+    "recursion": ("if (deep(n)) hd_failure(\"deep\");", ["assertion"]),
+}
+
+
+@each(*HARD)
+def test_hard(s, name):
+    """What has no bound is answered, or said to be cut: nothing is lost."""
+    if not CLANG:
+        return
+    code, want = HARD[name]
+    s.write("prog.c", HEAD + "static __attribute__((noinline)) int deep(unsigned n) { return n == 0 ? 0 : n == 4 ? 1 : deep(n / 2); }\n"
+            "static void *w(void *p) { unsigned n; hd_input(&n, sizeof n, \"n\"); " + code + " return p; }\n"
+            "int main(void) { pthread_create(&t, 0, w, 0); pthread_join(t, 0); return 0; }\n")
+    s.run([s.heddle, "cc", "--symbolic", "-w", "-g", "-O0", "prog.c", "-o", "prog"])
+    r = s.search("concolic", "./prog", "--no-explain", "--time", "120s")
+    s.same([f["kind"] for f in r["findings"]], want, "findings")
+    s.check(r["findings"][0]["replays"] and r["findings"][0]["inputs"], r["findings"])
