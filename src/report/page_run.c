@@ -8,6 +8,7 @@
 #include "model/holders.h"
 #include "report/page.h"
 #include "report/report.h"
+#include "report/report_int.h"
 
 #include <stdlib.h>
 
@@ -65,10 +66,11 @@ static json_t *objects(const struct run *r) {
   return all;
 }
 
+/* As in the story (story.c). */
 static json_t *value(uint64_t v, uint32_t size) {
   struct hd_str b;
   hd_str_init(&b);
-  hd_tr_value(&b, v, size);
+  hd__text_value(&b, v, size);
   json_t *j = json_string(b.s);
   hd_str_fini(&b);
   return j;

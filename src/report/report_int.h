@@ -40,6 +40,8 @@ bool hd__text_redundant(const struct hd_finding *f, size_t i);
 uint8_t *hd__story_why(const struct hd_recording *r, const struct hd_finding *f, struct hd_symbolizer *sym);
 /* The event of a place, or the number of events if it has none. */
 size_t hd__event_of_place(const struct hd_recording *r, const struct hd_place *p);
+/* The value of a variable of `size` bytes: in decimal where that is short. */
+void hd__text_value(struct hd_str *out, uint64_t v, uint32_t size);
 /* The row's effect, and whether it fails there. pre: `out` is empty. */
 void hd__text_row(struct hd_str *out, const struct hd_story *s, size_t row);
 void hd__text_story(struct hd_str *out, const struct hd_story *s, const struct hd_style *style);

@@ -90,7 +90,7 @@ static void add_object(struct builder *t, struct hd_str *out, uint64_t addr) {
   free(name);
 }
 
-static void add_value(struct hd_str *out, uint64_t v, uint32_t size) {
+void hd__text_value(struct hd_str *out, uint64_t v, uint32_t size) {
   int64_t s = size == 1 ? (int8_t)v : size == 2 ? (int16_t)v : size == 4 ? (int32_t)v : (int64_t)v;
   if (s > -SMALL && s < SMALL)
     hd_str_addf(out, "%lld", (long long)s);
@@ -138,15 +138,15 @@ static void add_touch(struct builder *t, struct hd_str *out, const struct touch 
     hd_str_addf(out, "%s %s", c->written ? "writes" : "reads", name);
   } else if (c->written && c->read) {
     hd_str_addf(out, "%s%s", name ? name : "", name ? ": " : "");
-    add_value(out, c->before, c->size);
+    hd__text_value(out, c->before, c->size);
     hd_str_add(out, " -> ");
-    add_value(out, c->after, c->size);
+    hd__text_value(out, c->after, c->size);
   } else {
     if (name)
       hd_str_addf(out, "%s %s ", name, c->written ? "=" : "is");
     else
       hd_str_add(out, c->written ? "writes " : "reads ");
-    add_value(out, c->after, c->size);
+    hd__text_value(out, c->after, c->size);
   }
   free(name);
 }

@@ -303,14 +303,14 @@ class FindingView {
     const s = this.run.steps[to];
     this.slider.value = String(to);
     this.slider.setAttribute("aria-valuetext", this.run.sentence(s));
-    this.now.textContent = `${to + 1} / ${last + 1}`;
+    this.now.textContent = this.run.position(s);
     this.lanes.go(to);
     this.source.show(to);
     this.values.show(to);
     if (this.strip) this.paint();
     this.pointAtStory();
     if (shown === this) remember();
-    document.getElementById("said").textContent = `Step ${to + 1} of ${last + 1}: ${this.run.sentence(s)}`;
+    document.getElementById("said").textContent = `Event ${this.run.position(s).replace("/", "of")}: ${this.run.sentence(s)}`;
   }
 
   key(e) {

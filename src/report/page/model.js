@@ -124,6 +124,14 @@ class Run {
     }
   }
 
+  /* "12 / 56"; an end comes after the last event. */
+  position(s) {
+    let k = this.steps.length;
+    while (k && this.steps[k - 1].number === null) k--;
+    const events = k ? this.steps[k - 1].number : 0;
+    return s.number === null ? `${events} / ${events}, ${s.mark}` : `${s.number} / ${events}`;
+  }
+
   addEnd(thread, place, text, mark) {
     const index = this.steps.length;
     this.steps.push({
