@@ -462,7 +462,7 @@ static void add_inputs(struct hd_str *out, const struct hd_finding *f, size_t wi
 }
 
 static void add_said(struct hd_str *out, const char *said, size_t width) {
-  hd_str_add(out, "  The program printed, at last:\n");
+  hd_str_add(out, "  The program's last output:\n");
   for (const char *line = said; line; line = strchr(line, '\n')) {
     line += *line == '\n';
     size_t len = strcspn(line, "\n");

@@ -179,4 +179,4 @@ def test_exit(s):
     s.build_text(RACE.replace("static int count", "#include <stdio.h>\nstatic _Atomic int count").replace(
         "pthread_join(t, 0);", 'pthread_join(t, 0); puts("first\\n\\n[  FAILED  ] Counter.Two"); return 1;'))
     out = check(s)
-    s.check("  The program printed, at last:\n    first\n    [  FAILED  ] Counter.Two\n" in out, out)
+    s.check("  The program's last output:\n    first\n    [  FAILED  ] Counter.Two\n" in out, out)
