@@ -389,7 +389,6 @@ static int search(struct driven *b, enum hd_stop *stop, struct hd_err *err) {
     state = hd_cc_next(b->search, &plan, s->deadline);
     if (state == HD_CC_LATE) *stop = HD_STOP_TIME;
   }
-  conclude(b);
   return HD_OK;
 }
 
@@ -427,7 +426,10 @@ int hd__driven_run(struct hd_session *s, enum hd_stop *stop, struct hd_err *err)
   if (rc == HD_OK) {
     begin(&b);
     rc = search(&b, stop, err);
-    if (rc == HD_OK) report(&b, *stop);
+    if (rc == HD_OK) {
+      conclude(&b); /* whatever ended it: no driver covers every schedule */
+      report(&b, *stop);
+    }
   }
   hd_cc_free(b.search);
   hd_solver_free(b.solver);

@@ -184,3 +184,13 @@ static void *two(void *p) {
     s.same(len(r["findings"]), 1, "findings")
     s.same([x["reason"] for x in r["inexact"]], ["alone"], "reasons")
     s.run([s.heddle, "concolic", "--driver", "other", "--", "./prog"], want=2)
+
+
+@each("bounded", "hyper")
+def test_time(s, driver):
+    """A search that the time ended is not complete."""
+    if not CLANG:
+        return
+    s.run([s.heddle, "cc", "--symbolic", "-w", "-g", "-O1", "-DTHREADS=4", os.path.join(MODELS, "art.c"), "-o", "prog"])
+    r = s.search("concolic", "./prog", "--driver", driver, "--all", "--no-explain", "--time", "1s")
+    s.same((r["complete"], r["stopped"]), (False, "time"), "complete, stopped")
