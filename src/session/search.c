@@ -6,6 +6,7 @@
 #include "session/session_int.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -312,15 +313,17 @@ static void add_finding(struct hd_session *s, const struct hd_worker *w, const s
 }
 
 /* Runs the schedule of a finding until it comes out again, at most TRIES times: a hang or a death may be a matter of the
- * machine, anything else of a program that is not deterministic. Not when the time is over. */
+ * machine, anything else of a program that is not deterministic. Not when the time is over. One that is killed has to be
+ * killed KILLS times: whoever kills processes of the search, for lack of memory or in a test, kills those of this, too. */
 #define TRIES 3
-static int prove(struct hd_session *s, const struct hd_schedule *schedule, struct hd_str *output,
+#define KILLS 5
+static int prove(struct hd_session *s, const struct hd_schedule *schedule, bool killed, struct hd_str *output,
                  struct hd_rerun *r, bool *same, struct hd_err *err) {
   struct hd_str why;
   hd_str_init(&why);
   int rc = HD_OK;
-  *same = false;
-  for (int i = 0; i < TRIES && !*same && rc == HD_OK; i++) {
+  *same = killed;
+  for (int i = 0; i < (killed ? KILLS : TRIES) && *same == killed && rc == HD_OK; i++) {
     if (i > 0) hd_rerun_fini(r);
     hd_str_clear(output);
     hd_str_clear(&why);
@@ -354,7 +357,7 @@ static bool handle(struct hd_session *s, const struct hd_worker *w, const struct
   hd_str_init(&output);
   struct hd_rerun r;
   bool same;
-  int rc = prove(s, &schedule, &output, &r, &same, &err);
+  int rc = prove(s, &schedule, c->rec->partial && c->rec->signal == SIGKILL, &output, &r, &same, &err);
   if (rc != HD_OK) {
     hd_inputs_fini(&schedule.inputs);
     hd_str_fini(&output);
