@@ -276,3 +276,34 @@ def test_pays(s):
                  for n in (1, 8000000))
     s.same((few["executions"], few["events"]), (many["executions"], many["events"]), "executions and events")
     s.check(many["resumed"] >= 10, "%d executions continued from a template" % many["resumed"])
+
+
+@each("memory", "fork")
+def test_assumptions(s, restart):
+    """An assumption that failed before an execution continues from there has failed in that one, too."""
+    program = s.build_text("""#include <heddle.h>
+#include <pthread.h>
+static _Atomic int x;
+static void *wrong(void *p) {
+  hd_assume(p != 0);
+  return p;
+}
+static void *add(void *p) {
+  for (int i = 0; i < 2; i++) x++;
+  return p;
+}
+int main(void) {
+  pthread_t t[3];
+  pthread_create(&t[0], 0, wrong, 0);
+  pthread_detach(t[0]);
+  for (int i = 1; i < 3; i++) pthread_create(&t[i], 0, add, 0);
+  for (int i = 1; i < 3; i++) pthread_join(t[i], 0);
+}
+""", "-O1")
+    for every in "1", "2", "3":
+        for strategy in "dfs", "optimal":
+            options = ["--strategy", strategy, "--restart=" + restart, "-j", "1"]
+            never = s.search("check", program, *options, "--checkpoint=never")
+            always = s.search("check", program, *options, "--checkpoint=always", env={"HEDDLE_TEST_TEMPLATES": every})
+            s.same(outcome(always), outcome(never), "%s, a template at every %s. point" % (strategy, every))
+            s.check(never["infeasible"] > 0, "infeasible executions")

@@ -296,6 +296,7 @@ void hd__checkpoint_load(void) {
   rt.exit_status = saved.exit_status;
   rt.in_exit = saved.in_exit;
   rt.search.observed = saved.search.observed;
+  rt.search.infeasible = saved.search.infeasible;
   hot.sp = saved_hot.sp;
   hd__copy(hot.regs, saved_hot.regs, sizeof hot.regs);
   hot.syscall_pc = saved_hot.syscall_pc;

@@ -150,7 +150,7 @@ static void run_rest(void) {
 
 int hd__drive_begin(uint64_t number) {
   rt.search.execution = rt.status->execution = number;
-  rt.search.infeasible = rt.search.hit = rt.search.diverged = 0;
+  rt.search.hit = rt.search.diverged = 0;
   rt.search.aimed = 0;
   rt.known.steps = rt.known.shared = 0;
   rt.known.runs++;
@@ -170,6 +170,7 @@ static int run_once(void) {
     hd__notes_begin();
     hd__openmp_begin();
     rt.search.observed = 0;
+    rt.search.infeasible = 0; /* else an assumption may have failed in what is not executed again */
   } else {
     hd__checkpoint_load();
   }
