@@ -68,6 +68,10 @@ void *hd_alloc(size_t size); /* zeroed */
 void *hd_realloc(void *p, size_t size);
 char *hd_strdup(const char *s);
 char *hd_strndup(const char *s, size_t n);
+/* What comes after the last slash. */
+const char *hd_base_name(const char *path);
+/* Compares two uint64_t, for qsort and bsearch. */
+int hd_by_number(const void *a, const void *b);
 char *hd_sprintf(const char *fmt, ...) HD_PRINTF(1, 2); /* the caller frees */
 
 /* ---- vectors: HD_VEC(int) v = {0}; hd_vec_push(&v, 3); v.v[0]; v.n; hd_vec_free(&v) ---- */

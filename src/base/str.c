@@ -33,6 +33,16 @@ char *hd_strndup(const char *s, size_t n) {
 
 char *hd_strdup(const char *s) { return hd_strndup(s, strlen(s)); }
 
+const char *hd_base_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+int hd_by_number(const void *a, const void *b) {
+  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return (x > y) - (x < y);
+}
+
 char *hd_sprintf(const char *fmt, ...) {
   struct hd_str b;
   va_list ap;

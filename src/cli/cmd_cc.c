@@ -62,11 +62,6 @@ static hd_words split_words(const char *s) {
   }
 }
 
-static const char *base_name(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
-
 /* The C++ compiler that belongs to the C compiler in `spec` (gcc-12 to g++-12), or NULL. */
 static char *cxx_sibling(const char *spec) {
   static const struct {
@@ -108,7 +103,7 @@ static bool says_clang(const struct compiler *c) {
 
 static bool is_clang(const struct compiler *c) {
   for (size_t i = c->words.n; i-- > 0;) { /* "ccache gcc": the last word is the compiler */
-    const char *name = base_name(c->words.v[i]);
+    const char *name = hd_base_name(c->words.v[i]);
     if (strstr(name, "clang")) return true;
     if (strstr(name, "gcc") || strstr(name, "g++")) return false;
   }
@@ -315,7 +310,7 @@ static void use_mutant(struct hd_cc_args *a) {
   }
   if (used) {
     hd_vec_push(&a->words, (char *)"-iquote");
-    hd_vec_push(&a->words, hd_strndup(original, (size_t)(base_name(original) - original)));
+    hd_vec_push(&a->words, hd_strndup(original, (size_t)(hd_base_name(original) - original)));
   }
   free(original);
 }
@@ -349,7 +344,7 @@ int hd_cmd_cc(int argc, char **argv) {
 int hd_cmd_cxx(int argc, char **argv) { return hd_cmd_cc(argc, argv); }
 
 int hd_cc_by_name(const char *argv0) {
-  const char *name = base_name(argv0);
+  const char *name = hd_base_name(argv0);
   if (strcmp(name, "heddle-cc") == 0) return 1;
   return strcmp(name, "heddle-c++") == 0 ? 2 : 0;
 }

@@ -66,14 +66,12 @@ static bool is_text(const char *s) {
   return true;
 }
 
-static const char *base_name(const char *path) { return strrchr(path, '/') + 1; }
-
 /* A name for a program whose own name is ambiguous or not allowed: the path with the slashes replaced, or a number.
  * NULL: its own name will do. */
 static char *target_name(const struct found *f, size_t k) {
-  const char *path = f->path.v[k], *name = base_name(path);
+  const char *path = f->path.v[k], *name = hd_base_name(path);
   bool clash = strspn(name, "0123456789") == strlen(name);
-  for (size_t i = 0; i < f->path.n; i++) clash |= i != k && strcmp(base_name(f->path.v[i]), name) == 0;
+  for (size_t i = 0; i < f->path.n; i++) clash |= i != k && strcmp(hd_base_name(f->path.v[i]), name) == 0;
   if (strlen(name) <= HD_MAX_TARGET_NAME && !clash) return NULL;
   if (strlen(path + 2) > HD_MAX_TARGET_NAME) return hd_sprintf("target-%zu", k + 1);
   char *out = hd_strdup(path + 2);

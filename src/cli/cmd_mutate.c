@@ -34,11 +34,6 @@ struct make {
   size_t rejected;
 };
 
-static const char *base_name(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
-
 static bool is_source(const char *word) {
   const char *dot = strrchr(word, '.');
   return word[0] != '-' && dot && (strcmp(dot, ".c") == 0 || hd_mutate_is_cxx(word));
@@ -79,7 +74,7 @@ static bool compiles(const struct file *f, const char *mutant) {
                                        "-fsyntax-only",
                                        NULL};
   bool cxx = hd_mutate_is_cxx(f->path);
-  char *quote = hd_strndup(f->path, (size_t)(base_name(f->path) - f->path));
+  char *quote = hd_strndup(f->path, (size_t)(hd_base_name(f->path) - f->path));
   struct hd__job j = {.folder = f->folder, .seconds = COMPILE_SECONDS};
   hd_vec_push(&j.words, (char *)hd__self());
   hd_vec_push(&j.words, (char *)(cxx ? "c++" : "cc"));
@@ -100,7 +95,7 @@ static int write_mutant(struct make *m, const struct hd_mutant *x, bool *kept, s
   const struct file *f = &m->file.v[x->file];
   char id[16];
   snprintf(id, sizeof id, "%03zu", json_array_size(m->list) + 1);
-  char *folder = hd_sprintf("%s/%s", m->dir, id), *path = hd_sprintf("%s/%s", folder, base_name(f->path));
+  char *folder = hd_sprintf("%s/%s", m->dir, id), *path = hd_sprintf("%s/%s", folder, hd_base_name(f->path));
   char *absolute = hd_absolute(m->cwd, path);
   size_t len;
   char *text = hd_mutant_text(m->mutants, x, &len);

@@ -223,14 +223,9 @@ static void add_sample(struct hd_cluster *c, const struct sample *a) {
     if (hd_state_sampled(a->key[i], c->shift)) hd_vec_push(&c->key, a->key[i]);
 }
 
-static int by_value(const void *a, const void *b) {
-  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-  return (x > y) - (x < y);
-}
-
 static uint64_t count_repeated(struct hd_cluster *c) {
   uint64_t n = 0;
-  if (c->key.n) qsort(c->key.v, c->key.n, sizeof *c->key.v, by_value);
+  if (c->key.n) qsort(c->key.v, c->key.n, sizeof *c->key.v, hd_by_number);
   for (size_t i = 1; i < c->key.n; i++) n += c->key.v[i] == c->key.v[i - 1];
   return n << c->shift;
 }

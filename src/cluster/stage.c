@@ -24,7 +24,7 @@ struct file {
 /* ---- rank 0: what there is to send ---- */
 
 static int add(struct hd_str *out, const char *path, struct hd_err *err) {
-  const char *base = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+  const char *base = hd_base_name(path);
   struct file f = {.name = strlen(base)};
   char *data;
   size_t n;

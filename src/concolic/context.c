@@ -7,11 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int by_value(const void *a, const void *b) {
-  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-  return (x > y) - (x < y);
-}
-
 static void keep(struct hd__context *c, const struct hd__path *p, uint32_t i, bool conditions) {
   const struct hd_cc_event *e = &p->event[i];
   hd_vec_push(&c->kept, p->hash[i]);
@@ -21,7 +16,7 @@ static void keep(struct hd__context *c, const struct hd__path *p, uint32_t i, bo
 
 static void end(struct hd__context *c, const struct hd__path *p, uint32_t sink, uint64_t then,
                 const struct hd_values *inputs) {
-  if (c->kept.n) qsort(c->kept.v, c->kept.n, sizeof *c->kept.v, by_value);
+  if (c->kept.n) qsort(c->kept.v, c->kept.n, sizeof *c->kept.v, hd_by_number);
   c->sink = p->event[sink];
   c->tail = c->sink.thread;
   c->then = then;

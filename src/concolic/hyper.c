@@ -63,13 +63,8 @@ static void destroy(struct hd_cc *c) {
 
 /* ---- what was executed, and what was asked for ---- */
 
-static int by_value(const void *a, const void *b) {
-  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-  return (x > y) - (x < y);
-}
-
 static bool has(const struct seen *s, uint64_t hash) {
-  return bsearch(&hash, s->hash, s->n, sizeof hash, by_value) != NULL;
+  return bsearch(&hash, s->hash, s->n, sizeof hash, hd_by_number) != NULL;
 }
 
 static bool is_executed(const struct hyper *h, const struct hd__context *t) {
@@ -139,7 +134,7 @@ static void observe(struct hd_cc *c, const struct hd_cc_event *event, size_t n) 
   if (!hd__path_init(&p, c->x, event, n)) c->stats.too_large++;
   struct seen s = {hd_alloc((p.n + 1) * sizeof *s.hash), p.n};
   for (uint32_t i = 0; i < p.n; i++) s.hash[i] = p.hash[i];
-  if (s.n) qsort(s.hash, s.n, sizeof *s.hash, by_value);
+  if (s.n) qsort(s.hash, s.n, sizeof *s.hash, hd_by_number);
   hd_vec_push(&h->seen, s);
   /* A creation keeps the hash of no event; what is not known may have to wait. */
   bool reached = !h->begun || h->running.sink.kind == HD_CC_CREATE || h->running.sink.kind == HD_CC_OTHER ||

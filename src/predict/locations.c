@@ -150,11 +150,6 @@ static uint32_t span_at(struct memory *m, uint64_t addr, uint64_t size) {
   return *at - 1;
 }
 
-static int by_number(const void *a, const void *b) {
-  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-  return (x > y) - (x < y);
-}
-
 static uint32_t cut_at(const struct memory *m, uint64_t addr) {
   size_t lo = 0, hi = m->cut.n;
   while (lo < hi) {
@@ -178,7 +173,7 @@ static void cut_memory(struct memory *m) {
     hd_vec_push(&m->cut, m->span.v[i].addr);
     hd_vec_push(&m->cut, m->span.v[i].addr + m->span.v[i].size);
   }
-  if (m->cut.n) qsort(m->cut.v, m->cut.n, sizeof m->cut.v[0], by_number);
+  if (m->cut.n) qsort(m->cut.v, m->cut.n, sizeof m->cut.v[0], hd_by_number);
   size_t kept = 0;
   for (size_t i = 0; i < m->cut.n; i++)
     if (!kept || m->cut.v[kept - 1] != m->cut.v[i]) m->cut.v[kept++] = m->cut.v[i];

@@ -21,11 +21,6 @@ struct run {
   struct hd_holders holders;
 };
 
-static int by_address(const void *a, const void *b) {
-  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-  return (x > y) - (x < y);
-}
-
 static const struct hd_field *fields_of(const struct hd_event *e) {
   return hd_payload_table[hd_op_payload(e->op.kind)].field;
 }
@@ -38,7 +33,7 @@ static void find_objects(struct run *r) {
       if (f->type == HD_FIELD_OBJECT && hd_field_get(&e->op, f))
         hd_vec_push(&r->addr, hd_field_get(&e->op, f));
   }
-  if (r->addr.n) qsort(r->addr.v, r->addr.n, sizeof *r->addr.v, by_address);
+  if (r->addr.n) qsort(r->addr.v, r->addr.n, sizeof *r->addr.v, hd_by_number);
   size_t n = 0;
   for (size_t i = 0; i < r->addr.n; i++)
     if (!n || r->addr.v[n - 1] != r->addr.v[i]) r->addr.v[n++] = r->addr.v[i];
@@ -46,7 +41,8 @@ static void find_objects(struct run *r) {
 }
 
 static json_int_t object_entry(const struct run *r, uint64_t addr) {
-  const uint64_t *p = r->addr.n ? bsearch(&addr, r->addr.v, r->addr.n, sizeof *r->addr.v, by_address) : NULL;
+  const uint64_t *p =
+      r->addr.n ? bsearch(&addr, r->addr.v, r->addr.n, sizeof *r->addr.v, hd_by_number) : NULL;
   return p ? p - r->addr.v + 1 : 0;
 }
 

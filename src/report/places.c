@@ -133,17 +133,12 @@ static void read_module(struct hd_places *p, const char *path) {
     close_module(m);
 }
 
-static const char *base_of(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
-
 int hd_places_open(struct hd_places **out, const char *program, char *const *library, size_t n,
                    struct hd_err *err) {
   struct hd_places *p = *out = hd_alloc(sizeof *p);
   read_module(p, program);
   for (size_t i = 0; i < n && p->nmodules <= HD_MAX_AIM_LIBRARIES; i++)
-    if (strlen(base_of(library[i])) < HD_AIM_LIBRARY_NAME && !strpbrk(base_of(library[i]), " \n"))
+    if (strlen(hd_base_name(library[i])) < HD_AIM_LIBRARY_NAME && !strpbrk(hd_base_name(library[i]), " \n"))
       read_module(p, library[i]);
   if (!p->row.n) return hd_fail(err, HD_EUSAGE, "%s has no debug information; build it with -g", program);
   qsort(p->row.v, p->row.n, sizeof *p->row.v, by_code);
@@ -153,7 +148,7 @@ int hd_places_open(struct hd_places **out, const char *program, char *const *lib
 
 void hd_places_libraries(const struct hd_places *p, struct hd_aims *out) {
   out->nlibraries = (uint32_t)p->nmodules - 1;
-  for (size_t i = 1; i < p->nmodules; i++) strcpy(out->library[i - 1], base_of(p->module[i].path));
+  for (size_t i = 1; i < p->nmodules; i++) strcpy(out->library[i - 1], hd_base_name(p->module[i].path));
 }
 
 void hd_places_close(struct hd_places *p) {
@@ -237,7 +232,7 @@ int hd_places_file(struct hd_places *p, const char *file, const char **path, str
   if (!*path) {
     struct hd_near near = {.word = file, .len = strlen(file)};
     for (size_t i = 0; i < p->path.n; i++) {
-      hd_near_try(&near, base_of(p->path.v[i]));
+      hd_near_try(&near, hd_base_name(p->path.v[i]));
     }
     rc = near.best ? hd_fail(err, HD_EUSAGE, "%s is not a source file of %s; did you mean %s?", file,
                              p->module[0].path, near.best)
@@ -267,6 +262,6 @@ int hd_places_line(struct hd_places *p, const char *path, int line, hd_codes *ou
     if (!goes_on && !empty) hd_vec_push(out, r->code);
   }
   if (out->n > before) return HD_OK;
-  return hd_fail(err, HD_EUSAGE, "no code at %s:%d; the nearest line with code is %d", base_of(path), line,
-                 nearest);
+  return hd_fail(err, HD_EUSAGE, "no code at %s:%d; the nearest line with code is %d", hd_base_name(path),
+                 line, nearest);
 }

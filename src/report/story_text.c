@@ -33,14 +33,9 @@ static const char *main_file(const struct hd_story *s) {
   return best;
 }
 
-static const char *base_name(const char *path) {
-  const char *slash = strrchr(path, '/');
-  return slash ? slash + 1 : path;
-}
-
 /* "23 count++;": the line as quoted, without a trailing comment. */
 static void add_code(struct hd_str *out, const struct hd_row *r, const char *file) {
-  if (r->file && file && strcmp(r->file, file) != 0) hd_str_addf(out, "%s:", base_name(r->file));
+  if (r->file && file && strcmp(r->file, file) != 0) hd_str_addf(out, "%s:", hd_base_name(r->file));
   hd_str_addf(out, "%d ", r->line);
   const char *line = hd__source_line(r->path, r->line);
   if (!line) {

@@ -91,11 +91,6 @@ static void mark_internal(const struct hd_event *event, size_t n, size_t nthread
   free(last);
 }
 
-static int by_address(const void *a, const void *b) {
-  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-  return (x > y) - (x < y);
-}
-
 /* The same of what the lock of a stream guards: one call takes the lock, accesses it and releases it, all at one place. Where
  * nobody else used the stream yet, the lock is not in the trace. */
 static void mark_guarded(const struct hd_event *event, size_t n, size_t nthreads, uint8_t *drop) {
@@ -111,10 +106,10 @@ static void mark_guarded(const struct hd_event *event, size_t n, size_t nthreads
     else if ((e->flags & HD_EV_PLAIN) && (!inside.n || inside.v[inside.n - 1] != e->op.object))
       hd_vec_push(&inside, e->op.object);
   }
-  if (inside.n) qsort(inside.v, inside.n, sizeof *inside.v, by_address);
+  if (inside.n) qsort(inside.v, inside.n, sizeof *inside.v, hd_by_number);
   for (size_t i = 0; i < n && inside.n; i++)
     if ((event[i].flags & HD_EV_PLAIN) &&
-        bsearch(&event[i].op.object, inside.v, inside.n, sizeof *inside.v, by_address))
+        bsearch(&event[i].op.object, inside.v, inside.n, sizeof *inside.v, hd_by_number))
       drop[i] = 1;
   hd_vec_free(&inside);
   free(taken);
