@@ -18,6 +18,8 @@
 #define HD_AIM_LIBRARY_NAME 64
 #define HD_AIM_SHIFT 40
 #define HD_AIM_CODE(module, offset) ((uint64_t)(module) << HD_AIM_SHIFT | (offset))
+#define HD_AIM_MODULE(code) ((code) >> HD_AIM_SHIFT)
+#define HD_AIM_OFFSET(code) ((code) & ((1ull << HD_AIM_SHIFT) - 1))
 
 struct hd_aims {
   uint32_t n; /* lines to reach, one after the other; 0: none */

@@ -272,8 +272,7 @@ static int complete(struct hd_project *p, struct hd_task *t, const struct hd_tom
   const struct hd_toml *program = hd_toml_get(v, "program");
   if (!program) return wrong_value(p, v, err, "this target has no program: add program = \"./test\" to it");
   if (!t->name) {
-    const char *slash = strrchr(program->text, '/');
-    t->name = hd_strdup(slash ? slash + 1 : program->text);
+    t->name = hd_strdup(hd_base_name(program->text));
     int rc = check_name(p, t->name, program->line, program->column, err);
     if (rc != HD_OK) return rc;
   }

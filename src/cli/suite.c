@@ -48,8 +48,7 @@ static char *folder_name(const struct hd_project *p, const char *name) {
 
 /* The words of the program in a command that may be `heddle check ... -- PROGRAM`. */
 static char **program_words(char **argv) {
-  const char *slash = strrchr(argv[0], '/');
-  if (strcmp(slash ? slash + 1 : argv[0], "heddle") != 0) return argv;
+  if (strcmp(hd_base_name(argv[0]), "heddle") != 0) return argv;
   char **word = argv;
   while (*word && strcmp(*word, "--") != 0) word++;
   return *word && word[1] ? word + 1 : argv;
@@ -241,8 +240,7 @@ static int read_line(struct suite *s, const char *file, int line, const char *te
   size_t n = words.n;
   hd_vec_push(&words, NULL);
   if (n && !bad) {
-    const char *slash = strrchr(words.v[0], '/');
-    char *name = hd_strdup(slash ? slash + 1 : words.v[0]);
+    char *name = hd_strdup(hd_base_name(words.v[0]));
     int rc = add_test(s, name, words.v, folder, &t, err);
     free(name);
     return rc;

@@ -183,7 +183,7 @@ static int number_of(Dwarf_Die *die, unsigned name) {
 
 size_t hd_places_scopes(struct hd_places *p, uint64_t code, struct hd_place_scope out[HD_PLACE_SCOPES]) {
   size_t lo = 0, hi = p->unit.n;
-  const struct module *m = &p->module[code >> HD_AIM_SHIFT];
+  const struct module *m = &p->module[HD_AIM_MODULE(code)];
   while (lo < hi) {
     size_t mid = (lo + hi) / 2;
     if (p->unit.v[mid].lo <= code)
@@ -193,7 +193,7 @@ size_t hd_places_scopes(struct hd_places *p, uint64_t code, struct hd_place_scop
   }
   Dwarf_Die cu, scope[HD_MAX_SCOPES];
   if (!lo || code >= p->unit.v[lo - 1].hi || !dwarf_offdie(m->dwarf, p->unit.v[lo - 1].die, &cu)) return 0;
-  int n = hd__scopes_at(&cu, code & (HD_AIM_CODE(1, 0) - 1), scope);
+  int n = hd__scopes_at(&cu, HD_AIM_OFFSET(code), scope);
   for (int i = 0; i < n; i++) {
     out[i] = (struct hd_place_scope){.function = name_of(&scope[i])};
     if (i) out[i].line = number_of(&scope[i - 1], DW_AT_call_line);

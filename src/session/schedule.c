@@ -58,7 +58,7 @@ static void add_aims(struct hd_str *out, const struct hd_aims *a) {
   if (!a->n) return;
   hd_str_addf(out, "aims %d", (int)a->silent);
   for (uint32_t i = 0; i < a->nplaces; i++) {
-    uint64_t module = a->place[i].code >> HD_AIM_SHIFT, offset = a->place[i].code & (HD_AIM_CODE(1, 0) - 1);
+    uint64_t module = HD_AIM_MODULE(a->place[i].code), offset = HD_AIM_OFFSET(a->place[i].code);
     hd_str_addc(out, ' ');
     if (module) hd_str_addf(out, "%s+", a->library[module - 1]);
     hd_str_addf(out, "%llx.%llu", (unsigned long long)offset, (unsigned long long)a->place[i].aim);
@@ -294,7 +294,8 @@ static bool read_code(struct hd_aims *a, char *word, uint64_t *code) {
   if (plus) *plus = '\0';
   int module = plus ? module_named(a, word) : 0;
   uint64_t offset;
-  if (module < 0 || !hd_parse_u64(plus ? plus + 1 : word, 16, HD_AIM_CODE(1, 0) - 1, &offset)) return false;
+  if (module < 0 || !hd_parse_u64(plus ? plus + 1 : word, 16, HD_AIM_OFFSET(UINT64_MAX), &offset))
+    return false;
   *code = HD_AIM_CODE(module, offset);
   return true;
 }

@@ -20,9 +20,9 @@ static bool set[HD_MAX_AIM_PLACES];
 static unsigned stepping; /* the place whose instruction is executed alone, plus 1 */
 
 static uint64_t address(unsigned i) {
-  uint64_t code = rt.config->aims.place[i].code, module = code >> HD_AIM_SHIFT;
+  uint64_t code = rt.config->aims.place[i].code, module = HD_AIM_MODULE(code);
   uint64_t base = module ? rt.search.library[module - 1].base : rt.search.base;
-  return base + (code & ((1ull << HD_AIM_SHIFT) - 1));
+  return base + HD_AIM_OFFSET(code);
 }
 
 /* Returns false if the code cannot be changed. */
@@ -52,9 +52,9 @@ static bool is_named(const struct hd_module *m, const char *name) {
 
 /* Where the modules are that config.aims names. */
 static void find_modules(const struct hd_aims *a) {
+  rt.search.base = hd__program_base();
   for (unsigned i = 0; i < rt.status->nmodules; i++) {
     const struct hd_module *m = &rt.ctl->module[i];
-    if (!m->path[0]) rt.search.base = m->base;
     for (unsigned k = 0; k < a->nlibraries && k < HD_MAX_AIM_LIBRARIES; k++)
       if (is_named(m, a->library[k])) {
         rt.search.library[k].base = m->base;
@@ -69,7 +69,7 @@ void hd__aim_init(void) {
   find_modules(a);
   rt.search.walk = walk;
   for (unsigned i = 0; i < a->nplaces && i < HD_MAX_AIM_PLACES; i++) {
-    uint64_t lo, hi, module = a->place[i].code >> HD_AIM_SHIFT;
+    uint64_t lo, hi, module = HD_AIM_MODULE(a->place[i].code);
     if (module && !rt.search.library[module - 1].base)
       hd__fail(HD_RTE_ENVIRONMENT, 0, "a library with a line to reach is not loaded when the program starts");
     if (!hd__segment_of(address(i), &lo, &hi) || !hd__user_text(address(i))) continue;

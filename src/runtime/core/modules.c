@@ -49,6 +49,12 @@ bool hd__segment_of(uint64_t addr, uint64_t *lo, uint64_t *hi) {
   return true;
 }
 
+uint64_t hd__program_base(void) {
+  for (unsigned i = 0; i < rt.status->nmodules; i++)
+    if (!rt.ctl->module[i].path[0]) return rt.ctl->module[i].base;
+  return 0;
+}
+
 bool hd__module_names(const struct dl_phdr_info *info, bool (*f)(const char *name, void *arg), void *arg) {
   const ElfW(Dyn) *d = NULL;
   for (int i = 0; i < info->dlpi_phnum; i++)

@@ -41,6 +41,8 @@ bool hd__plain_fault(uint64_t pc);
 bool hd__cxx_library(uint64_t addr);
 /* The loaded segment that contains addr. Returns false if there is none. pre: not inside an execution. */
 bool hd__segment_of(uint64_t addr, uint64_t *lo, uint64_t *hi);
+/* Where the program is loaded. pre: the modules are recorded. */
+uint64_t hd__program_base(void);
 /* Calls f for each symbol that the module imports, until f returns true. Returns whether it did. */
 bool hd__module_names(const struct dl_phdr_info *info, bool (*f)(const char *name, void *arg), void *arg);
 /* The same for the program and its own libraries. */

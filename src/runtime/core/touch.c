@@ -23,8 +23,7 @@ void hd__touch_init(void) {
   s->memory_size -= HD_PROPERTY_SIZE;
   s->plan = (const struct hd_property_plan *)(s->memory + s->memory_size);
   if (!s->plan->size) return;
-  for (unsigned i = 0; i < rt.status->nmodules; i++)
-    if (!rt.ctl->module[i].path[0]) s->base = rt.ctl->module[i].base;
+  s->base = hd__program_base();
   touch = hd__map((uint64_t)HD_NOTED_MAX * sizeof *touch);
   if (!touch) hd__fail(HD_RTE_ENVIRONMENT, 0, "the system has no memory for accesses");
   s->touch = touch;
