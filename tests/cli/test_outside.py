@@ -111,7 +111,7 @@ int main(int argc, char **argv) {
 
 @each("memory", "fork")
 def test_daemon(s, restart):
-    """A program that goes into the background leaves no process behind, and is told that nothing of it was searched."""
+    """A program that goes into the background leaves no process behind; the summary says that nothing of it was searched."""
     program = s.build_text(DAEMON)
     for twice in (), ("twice",):
         r = s.search("check", program, "--max-executions", "20", "--restart", restart, args=twice)

@@ -185,7 +185,7 @@ def test_cnd_wait(s):
 
 @each("pthread_mutex_consistent", "pthread_mutex_unlock")
 def test_robust(s, call):
-    """The next owner is told; what it does then decides whether anybody gets the mutex again."""
+    """The next owner learns of it; what it does then decides whether anybody gets the mutex again."""
     one = ("int e = pthread_mutex_lock(&robust); if (e == EOWNERDEAD) { told = 1; %s }"
            " if (!told && !e) e = pthread_mutex_unlock(&robust)")
     fix = "pthread_mutex_consistent(&robust);" if call.endswith("consistent") else ""
