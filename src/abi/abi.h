@@ -15,7 +15,7 @@
 #include "abi/symbolic.h"
 
 #define HD_VERSION "0.1.0"
-#define HD_ABI_VERSION 34
+#define HD_ABI_VERSION 36
 #define HD_CTL_MAGIC 0x31656c6464656848ull /* "Heddle1" */
 #define HD_RUNTIME_SONAME "libheddle_rt.so.1"
 
@@ -68,7 +68,7 @@ _Static_assert(sizeof(struct hd_frame_recs) <= HD_SHM_BLOCKS - HD_SHM_FRAMES &&
                    sizeof(struct hd_block_recs) <= HD_SHM_FRAMES + (1ull << 28) - HD_SHM_BLOCKS,
                "frames and blocks fit in the area");
 #define HD_CALLS 8 /* return addresses, the innermost first, 0 after the last one */
-#define HD_CALLS_CAP (1ull << 18)
+#define HD_CALLS_CAP (1ull << 21)
 #define HD_SEARCH_CAP (HD_SEARCH_INBOX - HD_SEARCH_MEMORY)
 #define HD_COVER_SIZE (1ull << 22)
 _Static_assert(sizeof(struct hd_cover) <= HD_COVER_SIZE && HD_COVER_SIZE * HD_MAX_WORKERS <= 4ull << 28,

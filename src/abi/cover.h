@@ -27,6 +27,25 @@ struct hd_cover_pair {
   uint32_t next; /* with the same hash */
   uint32_t unused;
 };
+
+/* Locks that threads requested while each held the one which the thread before it requested (runtime/core/lockorder.c). */
+#define HD_LOCK_CHAIN (1 + HD_COVER_CALLERS)
+#define HD_LOCK_LINKS 4   /* threads of a cycle */
+#define HD_LOCK_CYCLES 16 /* kept of one worker */
+struct hd_lock_link {
+  uint64_t held, wanted; /* the locks */
+  uint64_t held_at[HD_LOCK_CHAIN],
+      wanted_at[HD_LOCK_CHAIN]; /* return addresses, innermost first; 0 after the last one */
+  uint16_t thread;
+  uint8_t held_shared, wanted_shared; /* with other readers */
+  uint32_t unused;
+};
+struct hd_lock_cycle {
+  uint32_t n;     /* links in use */
+  uint32_t apart; /* not all of its threads could run at the same time */
+  struct hd_lock_link link[HD_LOCK_LINKS];
+};
+
 #define HD_COVER_PAIRS 65536u
 #define HD_COVER_PLACES 16384u
 #define HD_COVER_PAIR_LISTS 2048u
@@ -37,7 +56,8 @@ struct hd_cover {
   uint32_t idle;             /* looked at since the last one that showed something new */
   uint32_t lost;             /* there was no room for something */
   uint32_t nplaces, npairs;
-  uint32_t unused;
+  uint32_t ncycles;
+  struct hd_lock_cycle cycle[HD_LOCK_CYCLES];
   uint32_t place_list[HD_COVER_PLACE_LISTS], pair_list[HD_COVER_PAIR_LISTS]; /* first entries */
   struct hd_cover_place place[HD_COVER_PLACES];
   struct hd_cover_pair pair[HD_COVER_PAIRS];

@@ -33,17 +33,31 @@ struct hd_property_access {
   uint64_t acquired, released; /* locks taken since, and those that may have been let go */
 };
 
+/* An object that is a variable with a known address. */
+struct hd_property_variable {
+  uint64_t offset, size;
+  uint64_t object;
+};
+
+/* Code of a place that accesses one object: a place of its own. */
+struct hd_property_part {
+  uint32_t object, place;
+};
+
 struct hd_property_plan {
   uint64_t size; /* of all of it; 0: there is nothing */
-  uint32_t nrows, nplaces, nentries, nlocks, naccesses, nobjects;
+  uint32_t nrows, nplaces, nentries, nlocks, naccesses, nobjects, nvariables, nparts;
   uint64_t at_row; /* uint64_t[nrows]: offset of the first byte of each range of code, in increasing order */
-  uint64_t at_place;    /* uint32_t[nrows]: the place of each; 0: not known */
-  uint64_t at_entry;    /* uint64_t[nentries]: offset of the function that threads begin with; 0: main */
-  uint64_t at_lock;     /* uint64_t[nlocks]: offset of each lock */
-  uint64_t at_facts;    /* struct hd_property_fact[nentries][nplaces + 1]; the last: of the beginning */
-  uint64_t at_accesses; /* struct hd_property_access[naccesses] */
-  uint64_t at_objects;  /* uint32_t[nplaces + 1]: where the objects of each place begin, in ... */
-  uint64_t at_object;   /* uint32_t[nobjects]: ... this array */
+  uint64_t at_place;     /* uint32_t[nrows]: the place of each; 0: not known */
+  uint64_t at_entry;     /* uint64_t[nentries]: offset of the function that threads begin with; 0: main */
+  uint64_t at_lock;      /* uint64_t[nlocks]: offset of each lock */
+  uint64_t at_facts;     /* struct hd_property_fact[nentries][nplaces + 1]; the last: of the beginning */
+  uint64_t at_accesses;  /* struct hd_property_access[naccesses] */
+  uint64_t at_objects;   /* uint32_t[nplaces + 1]: where the objects of each place begin, in ... */
+  uint64_t at_object;    /* uint32_t[nobjects]: ... this array */
+  uint64_t at_variables; /* struct hd_property_variable[nvariables], by offset; no two overlap */
+  uint64_t at_parts;     /* uint32_t[nplaces + 1]: where the parts of each place begin, in ... */
+  uint64_t at_part;      /* struct hd_property_part[nparts]: ... this array */
 };
 
 #endif

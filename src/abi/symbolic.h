@@ -50,7 +50,17 @@ enum hd_input_flags {
   HD_INPUT_RANGE = 1,  /* lo <= value <= hi, as signed 64-bit numbers: a condition of every search */
   HD_INPUT_SIGNED = 2, /* how to print it */
   HD_INPUT_TEXT = 4,
+  /* What the supervisor asks for: thread 0 has it when main begins, and its name begins with one of the texts below. The
+   * contents of standard input or a file are followed by an input of their length, with the same name. */
+  HD_INPUT_STDIN = 8,
+  HD_INPUT_ENVIRONMENT = 16,
+  HD_INPUT_FILE = 32,
+  HD_INPUT_SOURCES = HD_INPUT_STDIN | HD_INPUT_ENVIRONMENT | HD_INPUT_FILE,
+  HD_INPUT_LENGTH = 64,
 };
+#define HD_INPUT_STDIN_NAME "standard input"
+#define HD_INPUT_ENV_NAME "environment "
+#define HD_INPUT_FILE_NAME "file "
 
 /* An input of up to 8 bytes, and of a size that is a power of 2, is one symbol: HD_EXPR_INPUT with b = 0 and its width. Of
  * another one each byte is: b is the number of the byte. */

@@ -139,6 +139,11 @@ int hd_write_file(const char *path, const void *data, size_t len, struct hd_err 
 /* Replaces `path` atomically: readers see the old content or the new. */
 int hd_write_file_atomic(const char *path, const void *data, size_t len, struct hd_err *err);
 
+/* Opens /dev/null in the place of standard descriptors that are closed, which other files would get else. */
+int hd_open_standard(void);
+/* Flushes standard output. Returns the errno of the last write to it that failed, or 0. */
+int hd_output_error(void);
+
 /* Writes all bytes, over as many write() calls as needed. */
 int hd_write_all(int fd, const void *data, size_t len);
 

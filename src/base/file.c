@@ -37,12 +37,29 @@ int hd_read_file(const char *path, size_t max, char **data, size_t *len, struct 
   return HD_OK;
 }
 
+static int output_error;
+
+int hd_output_error(void) {
+  if (fflush(stdout)) output_error = errno;
+  return output_error;
+}
+
+int hd_open_standard(void) {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+    if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_WRONLY) != fd)
+      return -1;
+  return 0;
+}
+
 int hd_write_all(int fd, const void *data, size_t len) {
   const char *p = data;
   while (len > 0) {
     ssize_t n = write(fd, p, len);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return -1;
+    if (n < 0) {
+      if (fd == STDOUT_FILENO) output_error = errno;
+      return -1;
+    }
     p += n;
     len -= (size_t)n;
   }

@@ -48,7 +48,8 @@ static void print_result(const struct aim *a, const struct hd_goal *g, const str
   if (r->result == HD_AIM_REACHED) hd_str_addc(&out, '\n');
   if (of) hd_str_addf(&out, "%s at ", of->title);
   add_lines(&out, g, 0, g->n);
-  hd_str_addf(&out, ": %s (%llu execution%s, %llu events, %.2f s)\n", words[of ? 2 : g->failure][r->result],
+  hd_str_addf(&out, ": %s%s (%llu execution%s, %llu events, %.2f s)\n", words[of ? 2 : g->failure][r->result],
+              r->result == HD_AIM_UNREACHABLE && a->o->inputs ? " of any input" : "",
               (unsigned long long)r->executions, plural(r->executions), (unsigned long long)r->events,
               r->seconds);
   if (r->result == HD_AIM_NOT_REACHED) {
@@ -148,8 +149,12 @@ static int aim_at_warnings(struct aim *a, const struct hd_aim_config *config, st
   if (rc == HD_OK && !a->o->quiet) {
     struct hd_str out;
     hd_str_init(&out);
-    hd_str_addf(&out, "%s: %zu warning%s of %s, %zu confirmed, %zu refuted, %zu not confirmed\n", a->o->from,
-                w.v.n, plural(w.v.n), w.tool, a->reached, w.v.n - a->reached - a->missed, a->missed);
+    if (w.v.n)
+      hd_str_addf(&out, "%s: %zu warning%s of %s, %zu confirmed, %zu refuted, %zu not confirmed\n",
+                  a->o->from, w.v.n, plural(w.v.n), w.tool, a->reached, w.v.n - a->reached - a->missed,
+                  a->missed);
+    else
+      hd_str_addf(&out, "%s: no warning in it\n", a->o->from);
     hd_write_all(a->fd, out.s, out.n);
     hd_str_fini(&out);
   }
@@ -182,6 +187,13 @@ static int run(struct aim *a, struct hd_err *err) {
   char **lines = o->args;
   o->args = o->after;
   hd_options_session(o, HD_VERB_AIM, &c.session);
+  if (o->inputs) { /* the driver, then its default */
+    enum hd_cc_driver driver = o->driver;
+    c.symbolic = c.fsm = true;
+    o->driver = HD_CC_NONE;
+    hd_options_session(o, HD_VERB_AIM, &c.rounds);
+    o->driver = driver;
+  }
   o->args = lines;
   struct hd_program program = {.preload = o->preload};
   struct hd_places *places = NULL;

@@ -140,7 +140,17 @@ static int check_options(const struct compiler *c, const struct hd_cc_args *a, s
   return rc == 0 && a->symbolic ? check_version(c, "--symbolic", err) : rc;
 }
 
-/* Command line, then environment, then gcc; fills in `c`. */
+/* gcc; clang where there is only that. */
+static const char *usual_compiler(bool cxx) {
+  const char *gcc = cxx ? "g++" : "gcc", *clang = cxx ? "clang++" : "clang";
+  char *first = find_in_path(gcc), *second = first ? NULL : find_in_path(clang);
+  const char *name = second ? clang : gcc;
+  free(first);
+  free(second);
+  return name;
+}
+
+/* Command line, then environment, then the usual one; fills in `c`. */
 static int choose_compiler(struct compiler *c, const struct hd_cc_args *a, bool cxx, struct hd_err *err) {
   const char *option = a->compiler;
   bool ours = a->facts || a->symbolic;
@@ -150,7 +160,7 @@ static int choose_compiler(struct compiler *c, const struct hd_cc_args *a, bool 
   if (spec && cxx && (sibling = cxx_sibling(spec))) spec = sibling;
   if (!spec) spec = getenv(variable);
   if ((!spec || !*spec) && cxx && (spec = getenv("HEDDLE_CC")) && *spec) spec = sibling = cxx_sibling(spec);
-  if (!option && (!spec || !*spec)) spec = ours ? (cxx ? OUR_CXX : OUR_CC) : cxx ? "g++" : "gcc";
+  if (!option && (!spec || !*spec)) spec = ours ? (cxx ? OUR_CXX : OUR_CC) : usual_compiler(cxx);
 
   c->words = split_words(spec);
   free(sibling);

@@ -21,23 +21,6 @@ static int write_json(const char *path, const struct hd_finding *f, struct hd_er
   return rc;
 }
 
-/* The finding of its original schedule. */
-static struct hd_finding *original_finding(const struct hd_stored *s, const struct hd_rerun *run,
-                                           const char *dir) {
-  struct hd_finding *f = hd_rerun_finding(run, &s->command, NULL);
-  f->execution = s->schedule.execution;
-  f->seed = s->schedule.seed;
-  f->key = s->schedule.key;
-  f->steps = s->schedule.nsteps;
-  memcpy(f->strategy, s->schedule.strategy, sizeof f->strategy);
-  f->replays = true;
-  f->folder = hd_strdup(dir);
-  const char *name = strrchr(dir, '/');
-  uint64_t id;
-  if (hd_parse_u64(name ? name + 1 : dir, 10, 1000000000, &id)) f->id = (unsigned)id;
-  return f;
-}
-
 /* Runs the schedule as it was found. HD_OK with *f NULL: it was not reproduced, which is reported; then *code is the
  * exit code. */
 static int reproduce(const struct hd_options *o, const char *dir, const struct hd_replay *r,
@@ -50,7 +33,10 @@ static int reproduce(const struct hd_options *o, const char *dir, const struct h
   if (rc != HD_OK) return rc;
   hd_str_init(&why);
   if (hd_rerun_same(&run, &s->schedule, &why)) {
-    *f = original_finding(s, &run, dir);
+    *f = hd_replay_finding(r, &run, dir, NULL);
+  } else if (hd_interrupts() > 0) {
+    hd_say("interrupted before the finding was reproduced");
+    *code = 5;
   } else {
     hd_say("not reproduced: expected %s; %s", s->title, why.s);
     *code = r->rebuilt || run.error ? 3 : 4;
@@ -78,7 +64,7 @@ static int explain(const struct hd_options *o, const char *dir, struct hd_replay
   if (rc == HD_OK && !smaller.found)
     hd_say(
         s->schedule.kind == HD_KIND_HANG || s->schedule.partial
-            ? "no smaller schedule was looked for: this failure stops or ends its process"
+            ? "did not look for a smaller schedule: this failure stops or ends its process"
             : "no smaller schedule: this one does not reproduce the finding when executions share a process");
   hd_reduction_fini(&smaller);
   hd_finding_free(f);

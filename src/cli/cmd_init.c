@@ -138,7 +138,7 @@ int hd_cmd_init(int argc, char **argv) {
   int rc = HD_OK;
   if (o.nargs > 0)
     rc = hd_fail(&err, HD_EUSAGE,
-                 "heddle init takes no further words: it writes " HD_PROJECT_FILE " in this folder");
+                 "heddle init takes no arguments: it writes " HD_PROJECT_FILE " in this folder");
   else if (lstat(HD_PROJECT_FILE, &st) == 0 && !o.force)
     rc = hd_fail(&err, HD_EUSAGE,
                  HD_PROJECT_FILE " is there already: edit it, or replace it with heddle init --force");

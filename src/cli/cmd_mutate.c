@@ -45,9 +45,9 @@ static int add_file(struct make *m, const char *given, struct hd_err *err) {
     free(f.path);
     return hd_fail(err, HD_EUSAGE, "cannot read %s: %s", given, strerror(errno));
   }
-  int rc = is_source(given)
-               ? HD_OK
-               : hd_fail(err, HD_EUSAGE, "%s is no C or C++ source file: name a .c, .cc or .cpp file", given);
+  int rc = is_source(given) ? HD_OK
+                            : hd_fail(err, HD_EUSAGE,
+                                      "%s is not a C or C++ source file: name a .c, .cc or .cpp file", given);
   if (rc == HD_OK && m->o->compile_commands) {
     rc = hd__compile_command(m->o->compile_commands, given, &f.flags, &f.folder, err);
   } else if (rc == HD_OK) {
@@ -101,7 +101,7 @@ static int write_mutant(struct make *m, const struct hd_mutant *x, bool *kept, s
   char *text = hd_mutant_text(m->mutants, x, &len);
   int rc = HD_OK;
   if (mkdir(folder, 0777) != 0 && errno != EEXIST)
-    rc = hd_fail(err, HD_EENV, "cannot make %s: %s", folder, strerror(errno));
+    rc = hd_fail(err, HD_EENV, "cannot create %s: %s", folder, strerror(errno));
   if (rc == HD_OK) rc = hd_write_file(path, text, len, err);
   *kept = rc == HD_OK && compiles(f, absolute);
   if (*kept) {
@@ -184,7 +184,7 @@ static int prepare_folder(const struct make *m, struct hd_err *err) {
     rc = errno == EEXIST
              ? hd_fail(err, HD_EUSAGE,
                        "%s is there already and not of heddle mutate: name another folder with -o", m->dir)
-             : hd_fail(err, HD_EENV, "cannot make %s: %s", m->dir, strerror(errno));
+             : hd_fail(err, HD_EENV, "cannot create %s: %s", m->dir, strerror(errno));
   if (rc == HD_OK && ours) remove_mutants(m->dir, manifest);
   free(manifest);
   return rc;

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *text_at(const json_t *o, const char *key) {
@@ -49,9 +50,15 @@ static bool has_rule(const char *file, const char *rule) {
 }
 
 static int append(const char *file, const char *line, struct hd_err *err) {
+  bool is_new = access(file, F_OK) != 0;
   int fd = open(file, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  struct stat before = {0};
+  if (fd >= 0) fstat(fd, &before);
   bool written = fd >= 0 && hd_write_all(fd, line, strlen(line)) == HD_OK;
   int why = errno;
+  if (fd >= 0 && !written && S_ISREG(before.st_mode)) { /* no half of a line */
+    if (ftruncate(fd, before.st_size) == 0 && is_new) unlink(file);
+  }
   if (fd >= 0) close(fd);
   return written ? HD_OK : hd_fail(err, HD_EENV, "%s: %s", file, strerror(why));
 }

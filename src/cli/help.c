@@ -10,7 +10,7 @@
 static const char cc_help[] =
     "The compiler's own options pass through unchanged; Heddle adds its instrumentation\n"
     "and, when linking, its runtime. Use it as CC in make, CMake and configure.\n\n"
-    "  --heddle-compiler=PATH      the compiler to drive (default gcc or g++)\n"
+    "  --heddle-compiler=PATH      the compiler to drive (default gcc or g++; clang if that is missing)\n"
     "  HEDDLE_CC, HEDDLE_CXX       the same, in the environment\n"
     "  --branches                  also record branches, for heddle predict\n"
     "  --facts                     keep facts about the code in the objects, for heddle aim\n"

@@ -44,8 +44,19 @@ static const struct {
     {"generate", hd_cmd_generate},
 };
 
+/* A result that nobody could read is no success. What is already an error stays what it is. */
+static int checked(int code) {
+  int lost = hd_output_error();
+  if (lost && (code == 0 || code == 1 || code == 5)) {
+    hd_say("cannot write to standard output: %s", strerror(lost));
+    if (code != 1) return 3;
+  }
+  return code;
+}
+
 int main(int argc, char **argv) {
   struct hd_err err;
+  if (hd_open_standard()) return 3;
   int compiler = argc > 0 ? hd_cc_by_name(argv[0]) : 0;
   if (compiler) {
     argv[0] = (char *)(compiler == 2 ? "c++" : "cc");
@@ -56,6 +67,6 @@ int main(int argc, char **argv) {
     return hd_err_exit(&err);
   }
   for (size_t i = 0; i < sizeof verbs / sizeof verbs[0]; i++)
-    if (strcmp(argv[1], verbs[i].name) == 0) return verbs[i].run(argc - 1, argv + 1);
+    if (strcmp(argv[1], verbs[i].name) == 0) return checked(verbs[i].run(argc - 1, argv + 1));
   return hd_unknown_verb(argv[1]);
 }

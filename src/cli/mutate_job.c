@@ -109,7 +109,7 @@ int hd__compile_command(const char *database, const char *file, hd_words *flags,
   size_t i;
   if (!json_is_array(all)) {
     json_decref(all);
-    return hd_fail(err, HD_EUSAGE, "%s is no compile_commands.json: %s", database,
+    return hd_fail(err, HD_EUSAGE, "%s is not a compile_commands.json: %s", database,
                    all ? "it is not a list" : why.text);
   }
   bool found = false;

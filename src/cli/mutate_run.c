@@ -244,8 +244,7 @@ static int check_original(const struct run *r, struct hd_err *err) {
   } else {
     int code = check(r, &t);
     if (code == 1)
-      rc =
-          hd_fail(err, HD_EUSAGE, "the test fails without a mutation: see %s/1; mend that first", t.findings);
+      rc = hd_fail(err, HD_EUSAGE, "the test fails without a mutation: see %s/1; fix that first", t.findings);
     else if (code != 0 && code != 5)
       rc = hd_fail(err, HD_EUSAGE, "the test cannot be checked without a mutation: see %s", t.log);
   }

@@ -69,6 +69,8 @@ static const struct {
     {OPT_NO_REFINE, "no-refine", NULL, HD_VERB_AIM,
      "do not look for writes of other threads where a branch goes the other way"},
     {OPT_NO_META, "no-meta", NULL, HD_VERB_AIM, "do not prefer states that have reached more of the lines"},
+    {OPT_SYMBOLIC, "symbolic", NULL, HD_VERB_AIM,
+     "search the inputs, too (heddle cc --symbolic), by --driver mta or another one, then by\npartition"},
     {OPT_NO_FACTS, "no-facts", NULL, HD_VERB_AIM, "do not use facts about the code (heddle cc --facts)"},
     {OPT_MAX_EXECUTIONS, "max-executions", "N", HD_VERB_AIM,
      "stop after N executions; then nothing is shown to be unreachable"},
@@ -86,15 +88,29 @@ static const struct {
     {OPT_ALL, "all", NULL, HD_VERB_CHECK, "continue after the first finding"},
     {OPT_INPUTS, "inputs", NULL, HD_VERB_CHECK,
      "search the inputs, too: values of hd_input and __VERIFIER_nondet_*, all that make a\ndifference (built with heddle cc --symbolic)"},
-    {OPT_DRIVER, "driver", "partition|bounded|hyper|sequential", HD_VERB_CHECK,
+    {OPT_DRIVER, "driver", "partition|bounded|hyper|mta|sequential", HD_VERB_CHECK | HD_VERB_AIM,
      "--inputs: a complete search of schedules for each class of inputs (default); inputs\n"
      "and schedules by the number of interferences; branches and orders of operations\n"
-     "turned round one at a time; or inputs of each thread, which runs alone"},
+     "turned round one at a time; other orders of what executions did, and parts of several\n"
+     "together; or inputs of each thread, which runs alone"},
+    {OPT_DATARACE, "datarace", "DETECTOR", HD_VERB_CHECK,
+     "a driver other than partition: execute data races that its executions imply, by hb,\n"
+     "shb, sync, strict, said or huang (see heddle help predict)"},
+    {OPT_ORDER, "order", "covering|heap|deepen", HD_VERB_CHECK,
+     "--driver hyper: what is turned round next: what leads to outcomes that are not covered\n"
+     "(default), what follows from the least, or what is early in its thread"},
     {OPT_INTERFERENCE, "interference", "K", HD_VERB_CHECK,
      "--driver bounded: all schedules in which threads read at most K values that others\n"
      "wrote (default: until every branch outcome is covered, at most 4)"},
     {OPT_SYMBOLIC_ARGS, "symbolic-args", "N:SIZE", HD_VERB_CHECK,
      "--inputs: the program gets N more arguments, any strings of up to SIZE bytes"},
+    {OPT_SYMBOLIC_STDIN, "symbolic-stdin", "SIZE", HD_VERB_CHECK,
+     "--inputs: standard input is any up to SIZE bytes"},
+    {OPT_SYMBOLIC_ENV, "symbolic-env", "NAME:SIZE", HD_VERB_CHECK,
+     "--inputs: this variable of the environment is any string of up to SIZE bytes (repeatable)"},
+    {OPT_SYMBOLIC_FILE, "symbolic-file", "FILE:SIZE", HD_VERB_CHECK,
+     "--inputs: this file has any up to SIZE bytes when an execution begins (repeatable);\n"
+     "afterwards it is as it was"},
     {OPT_IGNORE, "ignore", "KIND", FINDS,
      "do not look for this kind of finding (repeatable, or a comma-separated list)"},
     {OPT_SUPPRESSIONS, "suppressions", "FILE", FINDS,
@@ -155,6 +171,8 @@ static const struct {
     {OPT_EXPLAIN, "explain", "TIME", HD_VERB_CHECK | HD_VERB_PREDICT | HD_VERB_AIM,
      "spend this long, in total, on smaller schedules with the same findings\n"
      "(default 2s, 8s for a schedule of more than 20000 steps)"},
+    {OPT_NO_LOCK_ORDER, "no-lock-order", NULL, HD_VERB_CHECK,
+     "do not remark on locks that threads take in different orders"},
     {OPT_NO_EXPLAIN, "no-explain", NULL, HD_VERB_CHECK | HD_VERB_PREDICT | HD_VERB_AIM,
      "show failing schedules as found"},
     {OPT_BUDGET, "time", "TIME", HD_VERB_EXPLAIN,
@@ -214,47 +232,6 @@ static int parse_number(const char *name, const char *value, uint64_t min, uint6
   if (hd_parse_u64(value, 10, INT64_MAX, out) && *out >= min) return HD_OK;
   return hd_fail(err, HD_EUSAGE, "--%s needs a whole number of at least %llu, not '%s'", name,
                  (unsigned long long)min, value);
-}
-
-static int parse_driver(struct hd_options *o, const char *value, struct hd_err *err) {
-  static const struct {
-    const char *name;
-    enum hd_cc_driver driver;
-  } known[] = {{"partition", HD_CC_NONE},
-               {"bounded", HD_CC_BOUNDED},
-               {"hyper", HD_CC_HYPER},
-               {"sequential", HD_CC_SEQUENTIAL}};
-  for (size_t i = 0; i < HD_COUNT(known); i++)
-    if (strcmp(value, known[i].name) == 0) {
-      o->driver = known[i].driver;
-      return HD_OK;
-    }
-  return hd_fail(err, HD_EUSAGE, "--driver needs partition, bounded, hyper or sequential, not '%s'", value);
-}
-
-/* N:SIZE, of arguments that are inputs. */
-static int parse_symbolic_args(struct hd_options *o, const char *value, struct hd_err *err) {
-  char *word = hd_strdup(value), *colon = strchr(word, ':');
-  if (colon) *colon = '\0';
-  bool good = colon && hd_parse_u64(word, 10, 64, &o->symbolic_args) && o->symbolic_args &&
-              hd_parse_u64(colon + 1, 10, HD_MAX_INPUT_SIZE, &o->symbolic_size) && o->symbolic_size;
-  free(word);
-  o->inputs = true;
-  if (good) return HD_OK;
-  return hd_fail(err, HD_EUSAGE,
-                 "--symbolic-args needs a number of arguments and their size, such as 1:8, not '%s'", value);
-}
-
-/* Room for them in the command. They live as long as the process. */
-void hd_options_add_symbolic_args(struct hd_options *o) {
-  if (!o->symbolic_args) return;
-  char **all = hd_alloc(((size_t)o->nargs + o->symbolic_args + 1) * sizeof *all);
-  memcpy(all, o->args, (size_t)o->nargs * sizeof *all);
-  for (uint64_t i = 0; i < o->symbolic_args; i++) {
-    char *word = all[o->nargs++] = hd_alloc(o->symbolic_size + 1);
-    memset(word, '?', o->symbolic_size);
-  }
-  o->args = all;
 }
 
 /* 90s, 5m, 2h, 1.5h; a bare number is seconds. */
@@ -393,6 +370,8 @@ static int add_word(struct hd_word_list *list, const char *name, const char *val
 static void forget(struct hd_options *o, enum option_id id) {
   if (id == OPT_IGNORE) o->ignore = 0;
   if (id == OPT_SUPPRESSIONS) o->suppressions.n = 0;
+  if (id == OPT_SYMBOLIC_ENV) hd__forget_sources(o, HD_INPUT_ENVIRONMENT);
+  if (id == OPT_SYMBOLIC_FILE) hd__forget_sources(o, HD_INPUT_FILE);
   bool bound = id == OPT_PREEMPTIONS || id == OPT_DELAYS;
   if (bound && !o->layer[OPT_PREEMPTIONS] && !o->layer[OPT_DELAYS]) o->bound_kind = HD_BOUND_NONE;
 }
@@ -423,11 +402,16 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
                      value);
     case OPT_ALL: o->all = on; return HD_OK;
     case OPT_INPUTS: o->inputs = on; return HD_OK;
-    case OPT_DRIVER: return parse_driver(o, value, err);
+    case OPT_DRIVER: return hd__parse_driver(o, value, err);
+    case OPT_DATARACE: return hd__parse_datarace(o, value, err);
+    case OPT_ORDER: return hd__parse_order(o, value, err);
     case OPT_INTERFERENCE:
       if (hd_parse_u64(value, 10, 60, &o->interference)) return HD_OK;
       return hd_fail(err, HD_EUSAGE, "--interference needs a whole number from 0 to 60, not '%s'", value);
-    case OPT_SYMBOLIC_ARGS: return parse_symbolic_args(o, value, err);
+    case OPT_SYMBOLIC_ARGS: return hd__parse_symbolic_args(o, value, err);
+    case OPT_SYMBOLIC_STDIN: return hd__parse_symbolic_stdin(o, value, err);
+    case OPT_SYMBOLIC_ENV: return hd__parse_symbolic_env(o, value, err);
+    case OPT_SYMBOLIC_FILE: return hd__parse_symbolic_file(o, value, err);
     case OPT_PLAIN: o->plain = on; return HD_OK;
     case OPT_OUTPUT: o->output = value; return HD_OK;
     case OPT_IGNORE: return hd_kinds_parse(value, &o->ignore, err);
@@ -481,6 +465,7 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
     case OPT_QUIET: o->quiet = on; return HD_OK;
     case OPT_EXPLAIN:
     case OPT_BUDGET: return parse_time(name, value, &o->explain, err);
+    case OPT_NO_LOCK_ORDER: o->no_lock_order = on; return HD_OK;
     case OPT_NO_EXPLAIN: return no_explain(o, on);
     case OPT_FULL: o->full = on; return HD_OK;
     case OPT_ORIGINAL: o->original = on; return HD_OK;
@@ -499,6 +484,7 @@ static int set_option(struct hd_options *o, enum option_id id, const char *name,
     case OPT_SEARCH: return parse_search(value, &o->best_first, err);
     case OPT_NO_REFINE: o->no_refine = on; return HD_OK;
     case OPT_NO_META: o->no_meta = on; return HD_OK;
+    case OPT_SYMBOLIC: o->inputs = on; return HD_OK;
     case OPT_NO_FACTS: o->no_facts = on; return HD_OK;
     case OPT_WINDOW: return parse_number(name, value, 2, &o->window, err);
     case OPT_FOLLOW: return parse_number(name, value, 0, &o->follow, err);
@@ -693,7 +679,8 @@ static int check_property(struct hd_options *o, struct hd_err *err) {
 }
 
 int hd_options_finish(struct hd_options *o, enum hd_verb verb, struct hd_err *err) {
-  int rc = o->property ? check_property(o, err) : HD_OK;
+  int rc = hd__check_driver(o, verb, err);
+  if (rc == HD_OK && o->property) rc = check_property(o, err);
   if (rc == HD_OK && o->states) rc = check_states(o, err);
   if (rc != HD_OK) return rc;
   if (!o->strategy)
@@ -759,7 +746,8 @@ int hd_options_parse(struct hd_options *o, enum hd_verb verb, int argc, char **a
 
 /* Whether it can be given several times. */
 static bool is_list(enum option_id id) {
-  return id == OPT_IGNORE || id == OPT_SUPPRESSIONS || id == OPT_TARGET;
+  return id == OPT_IGNORE || id == OPT_SUPPRESSIONS || id == OPT_TARGET || id == OPT_SYMBOLIC_ENV ||
+         id == OPT_SYMBOLIC_FILE;
 }
 
 /* Where the option may be given. */

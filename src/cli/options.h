@@ -45,16 +45,21 @@ struct hd_options {
   uint32_t restart;
   uint32_t checkpoint;   /* enum hd_checkpoint */
   uint64_t state_memory; /* bytes, 0: the default */
-  bool all, classes, states, no_states, symmetry, no_symmetry, spurious, no_spurious, timeouts_any, leaks,
-      thread_leaks, quiet, preload, closed, inputs;
-  enum hd_cc_driver driver;              /* --inputs */
-  uint64_t interference;                 /* --driver bounded */
-  uint64_t symbolic_args, symbolic_size; /* --symbolic-args: how many, and bytes of each */
-  struct hd_str *covered;                /* gets what that covered, as text */
-  uint32_t property;                     /* enum hd_property_kind */
-  uint64_t exit_status;                  /* the expected one */
-  struct hd_word_list suppressions;      /* files */
-  const char *baseline;                  /* a file with known findings; NULL: none */
+  bool all, classes, states, no_states, symmetry, no_symmetry, spurious, no_spurious, no_lock_order,
+      timeouts_any, leaks, thread_leaks, quiet, preload, closed, inputs;
+  enum hd_cc_driver driver;                      /* --inputs */
+  bool datarace;                                 /* the same: --datarace ... */
+  enum hd_detector race_detector;                /* ... which */
+  enum hd_cc_order order;                        /* --driver hyper */
+  uint64_t interference;                         /* --driver bounded */
+  uint64_t symbolic_args, symbolic_size;         /* --symbolic-args: how many, and bytes of each */
+  struct hd_input_source source[HD_MAX_SOURCES]; /* --symbolic-stdin, -env, -file */
+  unsigned nsources;
+  struct hd_str *covered;           /* gets what that covered, as text */
+  uint32_t property;                /* enum hd_property_kind */
+  uint64_t exit_status;             /* the expected one */
+  struct hd_word_list suppressions; /* files */
+  const char *baseline;             /* a file with known findings; NULL: none */
   const char *json, *sarif, *junit, *lcov, *queries, *out;
   enum hd_format format;
   const char *save, *resume;

@@ -15,8 +15,13 @@ enum option_id {
   OPT_JOBS,
   OPT_ALL,
   OPT_DRIVER,
+  OPT_DATARACE,
+  OPT_ORDER,
   OPT_INTERFERENCE,
   OPT_SYMBOLIC_ARGS,
+  OPT_SYMBOLIC_STDIN,
+  OPT_SYMBOLIC_ENV,
+  OPT_SYMBOLIC_FILE,
   OPT_IGNORE,
   OPT_SUPPRESSIONS,
   OPT_BASELINE,
@@ -48,6 +53,7 @@ enum option_id {
   OPT_OUT,
   OPT_QUIET,
   OPT_EXPLAIN,
+  OPT_NO_LOCK_ORDER,
   OPT_NO_EXPLAIN,
   OPT_NO_SPURIOUS,
   OPT_BUDGET,
@@ -73,6 +79,7 @@ enum option_id {
   OPT_NO_REFINE,
   OPT_NO_META,
   OPT_NO_FACTS,
+  OPT_SYMBOLIC,
   OPT_COUNT,
   OPT_OPERATORS,
   OPT_COMPILE_COMMANDS,
@@ -86,6 +93,23 @@ _Static_assert(OPT_LAST < HD_MAX_OPTIONS, "hd_options.given");
 
 #define HD_DEFAULT_CHECK "auto"
 #define HD_COUNT(a) (sizeof(a) / sizeof(a)[0])
+
+/* ---- options_inputs.c ---- */
+
+int hd__parse_symbolic_args(struct hd_options *o, const char *value, struct hd_err *err);
+int hd__parse_symbolic_stdin(struct hd_options *o, const char *value, struct hd_err *err);
+int hd__parse_symbolic_env(struct hd_options *o, const char *value, struct hd_err *err);
+int hd__parse_symbolic_file(struct hd_options *o, const char *value, struct hd_err *err);
+/* Those of an earlier layer. */
+void hd__forget_sources(struct hd_options *o, unsigned kind);
+
+/* ---- options_driver.c ---- */
+
+int hd__parse_driver(struct hd_options *o, const char *value, struct hd_err *err);
+int hd__parse_datarace(struct hd_options *o, const char *value, struct hd_err *err);
+int hd__parse_order(struct hd_options *o, const char *value, struct hd_err *err);
+/* Whether they fit together; sets the driver of `heddle aim`. */
+int hd__check_driver(struct hd_options *o, enum hd_verb verb, struct hd_err *err);
 
 static inline bool hd__given(const struct hd_options *o, enum option_id id) { return o->given[id]; }
 /* How long to search by default. */

@@ -69,7 +69,7 @@ void hd_options_session(const struct hd_options *o, enum hd_verb verb, struct hd
   if (verb == HD_VERB_CHECK && !hd__given(o, OPT_JOBS)) share_by_default(o, c);
   s->max_length = o->max_length;
   s->ignore = o->ignore;
-  s->all = o->all;
+  s->all = o->all || verb == HD_VERB_RUN; /* to the program's own end */
   s->spurious = o->spurious;
   s->one_phase = o->no_spurious;
   s->timeouts_any = o->timeouts_any;
@@ -88,7 +88,12 @@ void hd_options_session(const struct hd_options *o, enum hd_verb verb, struct hd
     }
     s->symbolic = HD_SYMBOLIC_INPUTS | HD_SYMBOLIC_CONDITIONS;
     c->driver = o->driver;
+    c->datarace = o->datarace;
+    c->race_detector = o->race_detector;
+    c->order = o->order;
     c->symbolic_args = (uint32_t)(o->symbolic_args << 16 | o->symbolic_size);
+    c->sources = o->source;
+    c->nsources = o->nsources;
     c->covered = o->covered;
     c->queries = o->queries;
     if (o->driver) {
@@ -126,6 +131,7 @@ void hd_options_session(const struct hd_options *o, enum hd_verb verb, struct hd
   c->save = o->save;
   c->resume = o->resume;
   c->coverage = o->json != NULL;
+  c->lock_order = verb == HD_VERB_CHECK && !o->no_lock_order;
 }
 
 /* The option of each setting. */

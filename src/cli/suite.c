@@ -120,7 +120,7 @@ static void add_variable(struct suite *s, struct hd_task *t, const char *name, s
 /* What a command prints. */
 static int output_of(char *const *argv, const char *folder, char **text, struct hd_err *err) {
   int pipes[2], status = 0;
-  if (pipe2(pipes, O_CLOEXEC)) return hd_fail(err, HD_EENV, "cannot make a pipe: %s", strerror(errno));
+  if (pipe2(pipes, O_CLOEXEC)) return hd_fail(err, HD_EENV, "cannot create a pipe: %s", strerror(errno));
   fflush(NULL);
   pid_t pid = fork();
   if (pid == 0) {

@@ -214,7 +214,7 @@ void hd__run_task(struct hd_runner *r, const struct hd_project *p, struct hd_tas
   }
   int rc = hd__run_build(r, p, &t->build, &err);
   int fd = rc == HD_OK ? memfd_create("heddle-result", MFD_CLOEXEC) : -1;
-  if (rc == HD_OK && fd < 0) rc = hd_fail(&err, HD_EENV, "cannot make a memory file: %s", strerror(errno));
+  if (rc == HD_OK && fd < 0) rc = hd_fail(&err, HD_EENV, "cannot create a memory file: %s", strerror(errno));
   pid_t pid = rc == HD_OK ? start_child(&err) : -1;
   if (pid == 0) search(r, t, fd);
   if (pid > 0) {

@@ -12,7 +12,11 @@
  * Invariants
  *  1. A scenario is looked at once (`all` has them). An execution marks those that it was: they need not be executed.
  *  2. Every pair of an unrealizable scenario's read, and a write of another thread to the same memory, has been combined
- *     when the second of both becomes known, or waits in `later` for a degree that is not done. */
+ *     when the second of both becomes known, or waits in `later` for a degree that is not done.
+ *  3. Scenarios in which threads run one after the other come first, whatever their degree, if the search ends when every
+ *     outcome is covered, and theirs is not yet: each interference is a thread's first read of a memory location, and sees
+ *     the last write of another thread. There are few of them, and what needs many interferences often needs no more than
+ *     that. */
 #include "concolic/concolic_int.h"
 
 #include <stdlib.h>
@@ -48,7 +52,9 @@ struct bounded {
   HD_VEC(struct of_var) var;
   struct of_var thread[HD_CC_THREADS]; /* the same of the ends of a thread, and of those that wait for it */
   struct queue *hot, *cold;            /* for each degree: with sinks that are not covered, and with others */
+  struct queue *serial;                /* for each degree: ahead of their turn (invariant 3) */
   struct later *later; /* for each degree: what has that degree at least, once it is combined */
+  size_t alone;        /* of cold[0]: those before it were looked at by pop_alone */
   unsigned degree;     /* smaller ones are done */
   unsigned above;      /* scenarios of a degree above the limit exist */
   uint32_t running;    /* the scenario of the last plan, plus 1 */
@@ -60,6 +66,7 @@ static struct hd_cc *create(const struct hd_cc_options *o) {
   hd__forest_init(&c->forest);
   hd__scenarios_init(&c->all);
   c->hot = hd_alloc((o->max_degree + 1) * sizeof *c->hot);
+  c->serial = hd_alloc((o->max_degree + 1) * sizeof *c->serial);
   c->cold = hd_alloc((o->max_degree + 1) * sizeof *c->cold);
   c->later = hd_alloc((o->max_degree + 1) * sizeof *c->later);
   return &c->base;
@@ -70,6 +77,7 @@ static void destroy(struct hd_cc *base) {
   for (unsigned k = 0; k <= c->base.o.max_degree; k++) {
     hd_vec_free(&c->hot[k].v);
     hd_vec_free(&c->cold[k].v);
+    hd_vec_free(&c->serial[k].v);
     hd_vec_free(&c->later[k].v);
   }
   for (size_t i = 0; i < c->var.n; i++) {
@@ -85,6 +93,7 @@ static void destroy(struct hd_cc *base) {
   hd__scenarios_fini(&c->all);
   free(c->hot);
   free(c->cold);
+  free(c->serial);
   free(c->later);
 }
 
@@ -94,7 +103,15 @@ static const struct hd__node *node(const struct bounded *c, uint32_t n) { return
 static bool is_hot(const struct bounded *c, const struct hd__scenario *s) {
   const struct hd_cc_event *e = &node(c, s->sink)->e;
   if (c->base.o.no_priority || s->kind != HD__SINK_BRANCH || !e->counts) return s->kind != HD__SINK_BRANCH;
-  return !hd__is_covered(&c->base, e);
+  int degree = hd__covered_with(&c->base, e);
+  return degree < 0 || (c->base.o.until_full && (uint32_t)degree > s->nedge);
+}
+
+/* Invariant 3. */
+static bool is_serial(const struct bounded *c, const struct hd__scenario *s) {
+  for (uint32_t i = 0; i < s->nedge; i++)
+    if (!node(c, s->edge[i].read)->outer || !node(c, s->edge[i].write)->outer) return false;
+  return c->base.o.until_full;
 }
 
 /* ---- new scenarios ---- */
@@ -110,7 +127,12 @@ static void push(struct bounded *c, const struct hd__scenario *s) {
                          : *hd__scenarios_mark(&c->all, at))
     return;
   *hd__scenarios_mark(&c->all, at) = HD__QUEUED;
-  hd_vec_push(is_hot(c, s) ? &c->hot[s->nedge].v : &c->cold[s->nedge].v, at);
+  bool hot = is_hot(c, s);
+  if (hot && (s->kind == HD__SINK_BRANCH || s->kind == HD__SINK_CREATE) && is_serial(c, s)) {
+    hd_vec_push(&c->serial[s->nedge].v, at);
+    return;
+  }
+  hd_vec_push(hot ? &c->hot[s->nedge].v : &c->cold[s->nedge].v, at);
   if (s->nedge < c->degree) c->degree = s->nedge;
 }
 
@@ -137,6 +159,13 @@ static void push_unlocked(struct bounded *c, struct hd__scenario *s, uint32_t fr
   s->leaf[from] = leaf;
 }
 
+/* What an execution has shown, with other threads moved on: one that holds a lock would keep the sink's thread from it. */
+static void push_shown(struct bounded *c, struct hd__scenario *s) {
+  unsigned variants = 0;
+  push_unlocked(c, s, 0, &variants);
+  if (variants >= VARIANTS) c->base.stats.too_large++;
+}
+
 static void combine_now(struct bounded *c, const struct merger *m) {
   struct hd__scenario a, b, out;
   hd__scenarios_load(&c->all, m->scenario, &a);
@@ -147,9 +176,13 @@ static void combine_now(struct bounded *c, const struct merger *m) {
   }
   if (!hd__scenario_merge(&c->forest, &a, &b, m->read, &out)) return;
   if (out.kind == HD__SINK_BEFORE_JOIN) out.kind = HD__SINK_JOIN;
-  unsigned variants = 0;
-  push_unlocked(c, &out, 0, &variants);
-  if (variants >= VARIANTS) c->base.stats.too_large++;
+  push_shown(c, &out);
+}
+
+static bool may_be_serial(const struct bounded *c, uint32_t at) {
+  struct hd__scenario s;
+  hd__scenarios_load(&c->all, at, &s);
+  return is_serial(c, &s) && (s.kind != HD__SINK_BRANCH || is_hot(c, &s));
 }
 
 /* Both have their interferences and a new one. There are many more of them than are ever looked at: they wait until their
@@ -157,12 +190,14 @@ static void combine_now(struct bounded *c, const struct merger *m) {
 static void combine(struct bounded *c, uint32_t scenario, uint32_t read, uint32_t write) {
   struct merger m = {scenario, read, write};
   uint32_t a, b, joins = node(c, read)->e.kind != HD_CC_READ; /* then there is no new one */
-  if (node(c, hd__scenarios_sink(&c->all, write, &b))->e.thread == node(c, read)->e.thread) return;
+  uint32_t writes = hd__scenarios_sink(&c->all, write, &b);
+  if (node(c, writes)->e.thread == node(c, read)->e.thread) return;
   hd__scenarios_sink(&c->all, scenario, &a);
   uint32_t degree = (a > b ? a : b) + !joins;
+  bool serial = c->base.o.until_full && !joins && node(c, read)->outer && node(c, writes)->outer;
   if (degree > c->base.o.max_degree)
     c->above = 1;
-  else if (degree <= c->degree)
+  else if (degree <= c->degree || (serial && may_be_serial(c, scenario) && may_be_serial(c, write)))
     combine_now(c, &m);
   else
     hd_vec_push(&c->later[degree].v, m);
@@ -382,7 +417,7 @@ static void see_branch(struct bounded *c, const struct trace *t, size_t i) {
   other.other = e->expr;
   uint32_t dual = hd__forest_add(&c->forest, node(c, t->node[i])->parent, &other);
   if (!closure(c, t, need, e->thread, dual, HD__SINK_BRANCH, &s)) return;
-  push(c, &s);
+  push_shown(c, &s);
 }
 
 /* What an event follows from by itself, without what it saw of other threads. */
@@ -406,9 +441,23 @@ static void see_read(struct bounded *c, const struct trace *t, size_t i) {
   needed_before(t, i, need);
   if (!closure(c, t, need, t->event[i].thread, t->node[i], HD__SINK_READ, &s)) return;
   if (t->interferes[i])
-    push(c, &s);
+    push_shown(c, &s);
   else
     observed(c, &s);
+}
+
+/* Writes that are their thread's last ones to that memory. */
+static void mark_outer(struct bounded *c, const struct trace *t) {
+  for (unsigned th = 0; th < t->nthreads; th++)
+    for (size_t i = t->at[th].n; i-- > 0;) {
+      struct hd__node *w = &c->forest.node.v[t->path[th].v[i]];
+      bool later = w->e.kind != HD_CC_WRITE;
+      for (size_t k = i + 1; k < t->at[th].n && !later; k++) {
+        const struct hd__node *o = node(c, t->path[th].v[k]);
+        later = o->e.kind == HD_CC_WRITE && o->var == w->var;
+      }
+      if (!later) w->outer = true;
+    }
 }
 
 static void see_write(struct bounded *c, const struct trace *t, size_t i) {
@@ -439,7 +488,7 @@ static void see_join(struct bounded *c, const struct trace *t, size_t i) {
 static void see_create(struct bounded *c, const struct trace *t, size_t i) {
   struct hd__scenario s;
   const uint32_t *need = t->need + i * t->nthreads;
-  if (closure(c, t, need, t->event[i].thread, t->node[i], HD__SINK_CREATE, &s)) push(c, &s);
+  if (closure(c, t, need, t->event[i].thread, t->node[i], HD__SINK_CREATE, &s)) push_shown(c, &s);
 }
 
 static void observe(struct hd_cc *base, const struct hd_cc_event *event, size_t n) {
@@ -456,6 +505,7 @@ static void observe(struct hd_cc *base, const struct hd_cc_event *event, size_t 
     if (event[i].kind == HD_CC_READ) see_read(c, &t, i);
     if (event[i].kind == HD_CC_CREATE) see_create(c, &t, i);
   }
+  mark_outer(c, &t);
   for (size_t i = 0; i < n; i++)
     if (event[i].kind == HD_CC_WRITE || event[i].kind == HD_CC_END) see_write(c, &t, i);
   for (size_t i = 0; i < n; i++)
@@ -486,24 +536,42 @@ static void observe(struct hd_cc *base, const struct hd_cc_event *event, size_t 
 /* ---- what to execute ---- */
 
 /* The next one that is made for code that is not covered. */
-static bool pop_hot(struct bounded *c, uint32_t *out) {
-  struct queue *hot = &c->hot[c->degree];
+static bool pop_hot(struct bounded *c, struct queue *hot, uint32_t *out) {
   while (hot->head < hot->v.n) {
     struct hd__scenario s;
     *out = hot->v.v[hot->head++];
     hd__scenarios_load(&c->all, *out, &s);
     if (is_hot(c, &s)) return true;
-    hd_vec_push(&c->cold[c->degree].v, *out); /* covered meanwhile */
+    hd_vec_push(&c->cold[s.nedge].v, *out); /* covered meanwhile */
+    if (s.nedge < c->degree) c->degree = s.nedge;
+  }
+  return false;
+}
+
+/* Every outcome is covered, but not by each thread that came to the branch: which memory threads share, and so which
+ * branches depend on it, is known only when all of them have been there. Leaves the queue as it is. */
+static bool pop_alone(struct bounded *c, uint32_t *out) {
+  const struct queue *cold = &c->cold[0];
+  while (c->alone < cold->v.n) {
+    struct hd__scenario s;
+    *out = cold->v.v[c->alone++];
+    hd__scenarios_load(&c->all, *out, &s);
+    if (*hd__scenarios_mark(&c->all, *out) == HD__OBSERVED || s.kind != HD__SINK_BRANCH) continue;
+    const struct hd_cc_event *e = &node(c, s.sink)->e;
+    if (e->counts && !hd__covered_by(&c->base, e)) return true;
   }
   return false;
 }
 
 static bool pop(struct bounded *c, uint32_t *out) {
+  for (unsigned k = 0; k <= c->base.o.max_degree; k++)
+    if (pop_hot(c, &c->serial[k], out)) return true;
+  if (c->base.o.until_full && hd__all_covered(&c->base)) return pop_alone(c, out);
   for (; c->degree <= c->base.o.max_degree; c->degree++) {
     struct queue *cold = &c->cold[c->degree];
     struct later *later = &c->later[c->degree];
     for (;;) {
-      if (pop_hot(c, out)) return true;
+      if (pop_hot(c, &c->hot[c->degree], out)) return true;
       if (later->head == later->v.n) break;
       struct merger m = later->v.v[later->head++];
       combine_now(c, &m);
@@ -566,7 +634,6 @@ static bool realize(struct bounded *c, uint32_t scenario, const struct hd__scena
 static enum hd_cc_state next(struct hd_cc *base, struct hd_cc_plan *out, double deadline) {
   struct bounded *c = (struct bounded *)base;
   uint32_t at;
-  if (c->base.o.until_full && hd__all_covered(base)) return HD_CC_FULL;
   while (pop(c, &at)) {
     struct hd__scenario s;
     if (*hd__scenarios_mark(&c->all, at) == HD__OBSERVED) continue;
@@ -584,6 +651,7 @@ static enum hd_cc_state next(struct hd_cc *base, struct hd_cc_plan *out, double 
                                .degree = s.nedge};
     return HD_CC_GOES_ON;
   }
+  if (c->base.o.until_full && hd__all_covered(base)) return HD_CC_FULL;
   return c->above ? HD_CC_LIMIT : HD_CC_MAX;
 }
 

@@ -73,7 +73,19 @@ enum hd_cc_state {
   HD_CC_FULL, /* every outcome of every branch that was executed is covered */
 };
 
+/* Which constraint the driver hyper turns round next. */
+enum hd_cc_order {
+  HD_CC_COVERING, /* outcomes of branches that are not covered first, else in the order in which they were met */
+  HD_CC_HEAP,     /* the one that follows from the fewest others */
+  HD_CC_DEEPEN,  /* of those within a number of events of a thread the last one; that number grows */
+  HD_CC_NEAREST, /* the same, with the distance to a target added to the events (IDA*) */
+};
+
 struct hd_cc_options {
+  enum hd_cc_order order;
+  /* How far a place in the code is from what the search looks for, at least; NULL: it looks for nothing. Drivers hyper, mta. */
+  uint32_t (*distance)(void *arg, uint64_t site);
+  void *distance_arg;
   unsigned max_degree;
   bool until_full;                     /* stop when every outcome is covered */
   bool no_core, no_cache, no_priority; /* optimisations U, D and P switched off, to measure them */
@@ -99,7 +111,9 @@ struct hd_cc_branch {
   uint64_t site;
   uint16_t thread; /* that covered it first, or executed the other outcome */
   bool taken, covered;
-  int degree; /* the smallest with which it was covered; -1: not covered, or the driver does not count them */
+  uint64_t threads; /* that covered it: a bit for each */
+  int degree; /* the smallest with which it was covered; -1: not covered, or the driver does not count them. Of the driver
+                 mta: enum hd_cc_way */
 };
 
 /* How the next inputs and schedule are chosen. Each is a file here. */
@@ -108,7 +122,11 @@ enum hd_cc_driver {
   HD_CC_BOUNDED,    /* by the number of interferences */
   HD_CC_SEQUENTIAL, /* inputs of each thread, which runs alone */
   HD_CC_HYPER,      /* branches and orders of operations, turned round one after the other */
+  HD_CC_MTA,        /* orders of what one execution did, and parts of several */
 };
+
+/* How the driver mta covered an outcome. */
+enum hd_cc_way { HD_CC_ALONE, HD_CC_REORDERED, HD_CC_COMBINED };
 
 struct hd_cc;
 /* The store and the solver are borrowed. */

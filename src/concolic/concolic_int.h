@@ -27,11 +27,17 @@ struct hd__driver {
   void (*observe)(struct hd_cc *c, const struct hd_cc_event *event, size_t n);
   enum hd_cc_state (*next)(struct hd_cc *c, struct hd_cc_plan *out, double deadline);
 };
-extern const struct hd__driver hd__bounded, hd__sequential, hd__hyper;
+extern const struct hd__driver hd__bounded, hd__sequential, hd__hyper, hd__mta;
 
 /* An execution came to that outcome. */
 void hd__cover(struct hd_cc *c, const struct hd_cc_event *e, int degree);
 bool hd__is_covered(const struct hd_cc *c, const struct hd_cc_event *e);
+/* The outcome's number among the branches; added if it is new. */
+size_t hd__branch_number(struct hd_cc *c, const struct hd_cc_event *e, bool taken);
+/* ... of its thread. */
+bool hd__covered_by(const struct hd_cc *c, const struct hd_cc_event *e);
+/* The smallest degree that it was covered with; -1: it was not. */
+int hd__covered_with(const struct hd_cc *c, const struct hd_cc_event *e);
 bool hd__all_covered(const struct hd_cc *c);
 
 /* ---- one execution (path.c) ---- */
@@ -51,7 +57,9 @@ struct hd__path {
   uint32_t *before;   /* the event before it in its thread, plus 1 */
   uint32_t *clock;    /* [n][nthreads]: how many events of each thread it follows from, with itself */
   uint64_t *hash;     /* of the event and everything it follows from */
-  hd_expr_ref *value; /* BRANCH: the condition, WRITE: what was written; over inputs alone */
+  uint64_t *local;    /* ... and what came before it in its thread alone */
+  uint32_t *source;   /* READ: the write that it saw, plus 1; 0: the initial value */
+  hd_expr_ref *value; /* BRANCH: the condition, READ, WRITE: what was read, written; over inputs alone */
   hd_expr_ref *other; /* BRANCH: the condition of the other outcome */
   HD_VEC(struct hd__pair)
   pair; /* operations that depend on each other, which nothing else orders: the second one may
@@ -78,6 +86,7 @@ struct hd__context {
   HD_VEC(uint64_t) kept;         /* hashes of the events of the beginning, sorted, ... */
   uint64_t then;                 /* ... and of the event that comes next */
   struct hd_values inputs;
+  uint32_t depth;  /* events of the thread up to there */
   uint16_t tail;   /* a thread that goes on alone then */
   uint16_t thread; /* of the sequential driver: whose inputs are searched */
   uint32_t from;   /* the same: outcomes of its branches before this one are not asked for again */
@@ -99,6 +108,44 @@ bool hd__context_solve(struct hd_cc *c, const struct hd__context *t, enum hd_smt
 /* pre: c->inputs are those for it. */
 void hd__context_plan(struct hd_cc *c, const struct hd__context *t, struct hd_cc_plan *out);
 
+/* ---- inputs and an order of two executions (question.c) ---- */
+
+/* Values of memory that executions have read before they wrote it. */
+struct hd__initial {
+  uint64_t object, value;
+  uint8_t size;
+};
+struct hd__initials {
+  struct hd__initial *v;
+  size_t n, cap;
+};
+
+/* Symbols for times and the like, used again by each question. */
+struct hd__symbols {
+  struct {
+    hd_expr_ref *v;
+    size_t n, cap;
+  } of[33]; /* by width */
+};
+void hd__symbols_free(struct hd__symbols *s);
+
+/* Can a branch of `run` have its other outcome, if all but its first `fixed` events may come in another order, and threads
+ * may go on as in `other`? */
+struct hd__question {
+  const struct hd__path *run;
+  const struct hd_values *inputs; /* of the run */
+  const struct hd__initials *initials;
+  uint32_t fixed; /* where an operation begins */
+  uint32_t target;
+  const struct hd__path *other;   /* NULL: none, and what follows has no meaning */
+  const uint32_t *upto;           /* events of each thread of `other` that may happen; whole operations */
+  uint32_t read;                  /* event of `run` that sees ... */
+  const struct hd_cc_event *seen; /* ... this write of `other` */
+};
+/* SAT: c->inputs and c->step lead to where the branch comes next. */
+enum hd_smt_answer hd__question_ask(struct hd_cc *c, const struct hd__question *q,
+                                    struct hd__symbols *symbols);
+
 /* ---- the forest (forest.c) ---- */
 
 struct hd__node {
@@ -107,7 +154,8 @@ struct hd__node {
   uint32_t var;                    /* READ, WRITE: which memory */
   uint32_t local;                  /* READ: the write of the same thread that it sees by itself; 0: none */
   uint32_t held;                   /* locks held after it */
-  bool seen;                       /* in an execution; else it is the other outcome of a branch that was */
+  bool outer; /* READ: the thread's first access to that memory; WRITE: its last write, in some execution */
+  bool seen;  /* in an execution; else it is the other outcome of a branch that was */
   struct hd_cc_event e;
 };
 

@@ -18,6 +18,7 @@ static void end(struct hd__context *c, const struct hd__path *p, uint32_t sink, 
                 const struct hd_values *inputs) {
   if (c->kept.n) qsort(c->kept.v, c->kept.n, sizeof *c->kept.v, hd_by_number);
   c->sink = p->event[sink];
+  c->depth = p->index[sink] + 1;
   c->tail = c->sink.thread;
   c->then = then;
   for (size_t i = 0; i < inputs->n; i++) hd_values_set(&c->inputs, (uint32_t)i, inputs->v[i]);

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-static const struct hd__driver *const driver[] = {&hd__bounded, &hd__sequential, &hd__hyper};
+static const struct hd__driver *const driver[] = {&hd__bounded, &hd__sequential, &hd__hyper, &hd__mta};
 
 struct hd_cc *hd_cc_new(enum hd_cc_driver which, struct hd_exprs *x, struct hd_solver *s,
                         const struct hd_cc_options *o) {
@@ -78,11 +78,26 @@ void hd__cover(struct hd_cc *c, const struct hd_cc_event *e, int degree) {
   struct hd_cc_branch *b = branch_of(c, e->site, e->taken, e->thread);
   if (!b->covered || degree < b->degree) b->degree = degree;
   b->covered = true;
+  b->threads |= 1ull << (e->thread & 63);
+}
+
+size_t hd__branch_number(struct hd_cc *c, const struct hd_cc_event *e, bool taken) {
+  return (size_t)(branch_of(c, e->site, taken, e->thread) - c->branch.v);
 }
 
 bool hd__is_covered(const struct hd_cc *c, const struct hd_cc_event *e) {
   uint32_t b = c->branches[branch_slot(c, e->site, e->taken)];
   return b && c->branch.v[b - 1].covered;
+}
+
+bool hd__covered_by(const struct hd_cc *c, const struct hd_cc_event *e) {
+  uint32_t b = c->branches[branch_slot(c, e->site, e->taken)];
+  return b && c->branch.v[b - 1].threads >> (e->thread & 63) & 1;
+}
+
+int hd__covered_with(const struct hd_cc *c, const struct hd_cc_event *e) {
+  uint32_t b = c->branches[branch_slot(c, e->site, e->taken)];
+  return b && c->branch.v[b - 1].covered ? c->branch.v[b - 1].degree : -1;
 }
 
 bool hd__all_covered(const struct hd_cc *c) {

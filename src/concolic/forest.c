@@ -76,8 +76,12 @@ uint32_t hd__forest_add(struct hd__forest *f, uint32_t parent, const struct hd_c
   if (e->kind == HD_CC_READ || e->kind == HD_CC_WRITE) n.var = hd__forest_var(f, e->object, e->size);
   if (e->kind == HD_CC_READ) {
     uint32_t up = parent;
-    while (up && !(f->node.v[up].e.kind == HD_CC_WRITE && f->node.v[up].var == n.var))
-      up = f->node.v[up].parent;
+    n.outer = true;
+    for (; up; up = f->node.v[up].parent) {
+      if (f->node.v[up].var != n.var) continue;
+      n.outer = false;
+      if (f->node.v[up].e.kind == HD_CC_WRITE) break;
+    }
     n.local = up;
   }
   hd_vec_push(&f->node, n);

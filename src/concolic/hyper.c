@@ -10,6 +10,8 @@
  *  - Only orders of neighbours are constraints: those that follow from others need none.
  *  - An operation that has to wait for one that never comes blocks nothing: after the beginning the others go on.
  *  - Each thread goes on alone once after its creation, so that a failure of another one does not hide what it does.
+ *  - The thesis keeps its contexts in a heap without saying by what key, and proposes iterative deepening on the length of
+ *    traces, which it did not try. Both are here (enum hd_cc_order): the key is the number of constraints that are kept.
  *  - The outcome of a branch is asked for after everything that came before it; if no inputs lead there, only after what it
  *    follows from.
  *
@@ -30,8 +32,11 @@ struct queue {
   size_t head;
 };
 
+#define FIRST_DEPTH 8 /* of the orders DEEPEN and NEAREST */
+
 struct hyper {
   struct hd_cc base;
+  uint32_t depth;         /* of the orders DEEPEN and NEAREST: contexts of a larger cost are in `cold` */
   struct queue hot, cold; /* outcomes of branches that are not covered come first */
   HD_VEC(struct seen) seen;
   HD_VEC(uint64_t) asked; /* contexts that were added: open addressing */
@@ -43,6 +48,7 @@ struct hyper {
 static struct hd_cc *create(const struct hd_cc_options *o) {
   (void)o;
   struct hyper *h = hd_alloc(sizeof *h);
+  h->depth = FIRST_DEPTH;
   return &h->base;
 }
 
@@ -105,10 +111,58 @@ static bool ask(struct hyper *h, uint64_t key) {
   return true;
 }
 
+/* The heap of the order HEAP: `hot`, from its head on. */
+static bool is_smaller(const struct queue *q, size_t a, size_t b) {
+  return q->v.v[a].kept.n < q->v.v[b].kept.n;
+}
+
+static void swap(struct queue *q, size_t a, size_t b) {
+  struct hd__context t = q->v.v[a];
+  q->v.v[a] = q->v.v[b];
+  q->v.v[b] = t;
+}
+
+static void heap_add(struct queue *q, const struct hd__context *t) {
+  hd_vec_push(&q->v, *t);
+  for (size_t i = q->v.n - 1; i && is_smaller(q, i, (i - 1) / 2); i = (i - 1) / 2) swap(q, i, (i - 1) / 2);
+}
+
+static void heap_take(struct queue *q, struct hd__context *out) {
+  size_t n = --q->v.n;
+  *out = q->v.v[0];
+  q->v.v[0] = q->v.v[n];
+  for (size_t i = 0;;) {
+    size_t least = i;
+    for (size_t k = 2 * i + 1; k <= 2 * i + 2 && k < n; k++)
+      if (is_smaller(q, k, least)) least = k;
+    if (least == i) return;
+    swap(q, i, least);
+    i = least;
+  }
+}
+
+/* Events of the thread up to there, and what is left to the target at least. */
+static uint32_t cost_of(const struct hyper *h, const struct hd__context *t) {
+  const struct hd_cc_options *o = &h->base.o;
+  return t->depth +
+         (o->order == HD_CC_NEAREST && o->distance ? o->distance(o->distance_arg, t->sink.site) : 0);
+}
+
+static void put(struct hyper *h, const struct hd__context *t) {
+  switch (h->base.o.order) {
+    case HD_CC_HEAP: heap_add(&h->hot, t); break;
+    case HD_CC_DEEPEN:
+    case HD_CC_NEAREST: hd_vec_push(cost_of(h, t) <= h->depth ? &h->hot.v : &h->cold.v, *t); break;
+    default: {
+      bool is_new = t->sink.kind == HD_CC_BRANCH && t->sink.counts && !hd__is_covered(&h->base, &t->sink);
+      hd_vec_push(is_new ? &h->hot.v : &h->cold.v, *t);
+    }
+  }
+}
+
 static void add(struct hyper *h, struct hd__context *t) {
-  bool is_new = t->sink.kind == HD_CC_BRANCH && t->sink.counts && !hd__is_covered(&h->base, &t->sink);
   if (ask(h, key_of(t)) && !is_executed(h, t))
-    hd_vec_push(is_new ? &h->hot.v : &h->cold.v, *t);
+    put(h, t);
   else
     hd__context_free(t);
 }
@@ -162,7 +216,33 @@ static void observe(struct hd_cc *c, const struct hd_cc_event *event, size_t n) 
   hd__path_fini(&p);
 }
 
+/* The next bound: twice as many events, or the smallest cost beyond it. */
+static void deepen(struct hyper *h) {
+  while (!h->hot.v.n && h->cold.v.n) {
+    uint32_t least = UINT32_MAX;
+    for (size_t i = 0; i < h->cold.v.n; i++)
+      if (cost_of(h, &h->cold.v.v[i]) < least) least = cost_of(h, &h->cold.v.v[i]);
+    h->depth = h->base.o.order == HD_CC_NEAREST ? least : 2 * h->depth;
+    size_t kept = 0;
+    for (size_t i = 0; i < h->cold.v.n; i++)
+      if (cost_of(h, &h->cold.v.v[i]) <= h->depth)
+        hd_vec_push(&h->hot.v, h->cold.v.v[i]);
+      else
+        h->cold.v.v[kept++] = h->cold.v.v[i];
+    h->cold.v.n = kept;
+  }
+}
+
 static bool pop(struct hyper *h, struct hd__context *out) {
+  if (h->base.o.order == HD_CC_DEEPEN || h->base.o.order == HD_CC_NEAREST) deepen(h);
+  if (h->base.o.order != HD_CC_COVERING) {
+    if (!h->hot.v.n) return false;
+    if (h->base.o.order == HD_CC_HEAP)
+      heap_take(&h->hot, out);
+    else
+      *out = h->hot.v.v[--h->hot.v.n];
+    return true;
+  }
   struct queue *q = h->hot.head < h->hot.v.n ? &h->hot : &h->cold;
   if (q->head == q->v.n) return false;
   *out = q->v.v[q->head++];

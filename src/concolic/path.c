@@ -35,6 +35,10 @@ static void compute(struct hd__path *p, struct hd_exprs *x) {
       bool whole = w && p->event[w - 1].object == e->object && p->event[w - 1].size == e->size;
       while (with.n <= symbol) hd_vec_push(&with, 0);
       with.v[symbol] = whole ? p->value[w - 1] : hd_expr_const(x, hd_expr_width(x, e->expr), e->value);
+      p->value[i] = with.v[symbol];
+      p->source[i] = w;
+      p->value[i] = with.v[symbol];
+      p->source[i] = w;
     } else if (e->kind == HD_CC_WRITE) {
       p->value[i] = hd_expr_substitute(x, e->expr, with.v, with.n);
     } else if (e->kind == HD_CC_BRANCH) {
@@ -63,12 +67,16 @@ static uint64_t mix(uint64_t h, uint64_t v) {
   return h ^ h >> 29;
 }
 
-static uint64_t label(const struct hd__path *p, uint32_t i, bool taken, hd_expr_ref expr) {
+static uint64_t own(const struct hd__path *p, uint32_t i, bool taken, hd_expr_ref expr) {
   const struct hd_cc_event *e = &p->event[i];
   uint64_t h = mix(mix(mix(1, e->thread), p->index[i]), e->kind);
   h = mix(mix(mix(h, e->object), e->size), e->site);
   if (e->kind == HD_CC_BRANCH) h = mix(mix(h, taken), e->counts ? 0 : expr);
-  return mix(h, p->before[i] ? p->hash[p->before[i] - 1] : 0);
+  return h;
+}
+
+static uint64_t label(const struct hd__path *p, uint32_t i, bool taken, hd_expr_ref expr) {
+  return mix(own(p, i, taken, expr), p->before[i] ? p->hash[p->before[i] - 1] : 0);
 }
 
 uint64_t hd__path_dual(const struct hd__path *p, uint32_t branch) {
@@ -117,6 +125,7 @@ static void order(struct hd__path *p, uint32_t i) {
       hd_vec_push(&p->pair, ((struct hd__pair){first, i}));
   }
   p->hash[i] = mix(label(p, i, e->taken, e->expr), from);
+  p->local[i] = mix(own(p, i, e->taken, e->expr), p->before[i] ? p->local[p->before[i] - 1] : 0);
 }
 
 uint64_t hd__path_reversed(const struct hd__path *p, const struct hd__pair *r) {
@@ -153,6 +162,8 @@ bool hd__path_init(struct hd__path *p, struct hd_exprs *x, const struct hd_cc_ev
   p->before = hd_alloc((p->n + 1) * sizeof *p->before);
   p->clock = hd_alloc((size_t)(p->n + 1) * p->nthreads * sizeof *p->clock);
   p->hash = hd_alloc((p->n + 1) * sizeof *p->hash);
+  p->local = hd_alloc((p->n + 1) * sizeof *p->local);
+  p->source = hd_alloc((p->n + 1) * sizeof *p->source);
   p->value = hd_alloc((p->n + 1) * sizeof *p->value);
   p->other = hd_alloc((p->n + 1) * sizeof *p->other);
   compute(p, x);
@@ -172,6 +183,8 @@ void hd__path_fini(struct hd__path *p) {
   free(p->before);
   free(p->clock);
   free(p->hash);
+  free(p->local);
+  free(p->source);
   free(p->value);
   free(p->other);
   hd_vec_free(&p->pair);

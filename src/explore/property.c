@@ -20,7 +20,8 @@
  *     orders them in every schedule. One of the two comes after s(k), the other one need not: the race detector knows
  *     happens-before, so a race of an access before s(k) need not have been seen yet. (The paper compares only what comes
  *     after: it detects races by two enabled operations.) Atomic accesses that are no operations yet count as plain ones,
- *     since what is an operation must not depend on what was left out.
+ *     since what is an operation must not depend on what was left out: 4 knows events only. (Of two that come after s(k) neither
+ *     need be one.)
  *  4. What was left out might have shown races with events before s(k), whose reversal leads to states above, which are not
  *     free of data races. So every event e before k with which an operation may be dependent that comes after s(k), in this
  *     execution or by 1, gets all enabled threads as branches: whatever would have been found there begins with one of them.
@@ -49,6 +50,7 @@ struct item {
   uint32_t thread, segment;
   int32_t deviates; /* the thread may deviate there, for all k up to this; -1: it does not */
   int32_t varies;   /* it may see another value there, for all k up to this */
+  uint32_t object;  /* the variable that it is in; 0: not known */
   const struct hd_noted *touch;
   const struct hd_property_fact *fact;
 };
@@ -140,6 +142,33 @@ static uint32_t place_of(const struct look *l, uint64_t pc) {
       hi = mid;
   }
   return lo ? ((const uint32_t *)part(l, l->plan->at_place))[lo - 1] : 0;
+}
+
+/* The object that has all of that memory; 0: it is not known. */
+static uint32_t object_at(const struct look *l, uint64_t addr, uint64_t size) {
+  const struct hd_property_variable *v = part(l, l->plan->at_variables);
+  uint32_t lo = 0, hi = l->plan->nvariables;
+  uint64_t offset = addr - l->s->base;
+  while (lo < hi) {
+    uint32_t mid = lo + (hi - lo) / 2;
+    if (v[mid].offset <= offset)
+      lo = mid + 1;
+    else
+      hi = mid;
+  }
+  return lo && offset - v[lo - 1].offset < v[lo - 1].size &&
+                 size <= v[lo - 1].size - (offset - v[lo - 1].offset)
+             ? (uint32_t)v[lo - 1].object
+             : 0;
+}
+
+/* The part of the place that accesses the object, if it is one. */
+static uint32_t part_of(const struct look *l, uint32_t place, uint32_t object) {
+  const uint32_t *first = part(l, l->plan->at_parts);
+  const struct hd_property_part *v = part(l, l->plan->at_part);
+  for (uint32_t i = first[place]; object && i < first[place + 1]; i++)
+    if (v[i].object == object) return v[i].place;
+  return place;
 }
 
 static const struct hd_property_fact *fact_of(const struct look *l, uint32_t thread, uint32_t place) {
@@ -265,7 +294,8 @@ static int find_items(struct look *l) {
       if (t >= l->nthreads || last[t] == HD_NONE) return 0;
       struct item *x = new_item(l, t, last[t], &h);
       x->touch = &touch[k];
-      x->place = place_of(l, touch[k].pc);
+      x->object = object_at(l, touch[k].addr, touch[k].size);
+      x->place = part_of(l, place_of(l, touch[k].pc), x->object);
       x->fact = fact_of(l, t, x->place);
       x->flags = x->fact->flags;
       if (!(x->flags & HD_PROPERTY_KNOWN)) x->flags |= HD_PROPERTY_DECIDES | HD_PROPERTY_ANYTHING;
@@ -310,8 +340,10 @@ static uint64_t held_then(const struct item *x, const struct hd_property_access 
   return (x->held & ~x->shared & ~a->released) | a->acquired;
 }
 
-static int place_has(const struct look *l, uint32_t place, uint32_t object) {
-  const uint32_t *first = part(l, l->plan->at_objects), *v = part(l, l->plan->at_object);
+/* Whether the touch may be of that object. */
+static int may_be(const struct look *l, const struct item *x, uint32_t object) {
+  const uint32_t *first = part(l, l->plan->at_objects), *v = part(l, l->plan->at_object), place = x->place;
+  if (x->object && object) return x->object == object;
   if (!place || place >= l->plan->nplaces || !object) return 1;
   for (uint32_t i = first[place]; i < first[place + 1]; i++)
     if (v[i] == object || !v[i]) return 1;
@@ -332,7 +364,8 @@ static int deviation_races(struct look *l, const struct item *x, const struct it
   if (kept_apart(l, x, y)) return 0;
   l->steps += x->fact->n + 1;
   for (uint32_t i = 0; i < x->fact->n; i++)
-    if ((a[i].writes | y->touch->writes) && place_has(l, y->place, a[i].object) &&
+    if ((a[i].writes | y->touch->writes) && may_be(l, y, a[i].object) &&
+        !(a[i].atomic && y->touch->atomic && is_point(l, y)) &&
         !protects(held_then(x, &a[i]), 0, y->held, y->shared))
       return 1;
   return 0;
@@ -345,7 +378,7 @@ static int deviations_race(struct look *l, const struct item *x, const struct it
   for (uint32_t i = 0; i < x->fact->n; i++)
     for (uint32_t k = 0; k < y->fact->n; k++)
       if ((a[i].writes | b[k].writes) && (a[i].object == b[k].object || !a[i].object || !b[k].object) &&
-          !protects(held_then(x, &a[i]), 0, held_then(y, &b[k]), 0))
+          !(a[i].atomic && b[k].atomic) && !protects(held_then(x, &a[i]), 0, held_then(y, &b[k]), 0))
         return 1;
   return 0;
 }
@@ -360,7 +393,7 @@ static int may_write(struct look *l, const struct item *x, const struct item *r)
   if (before(l, r->thread, r->at, x->at)) return 0;
   l->steps += x->fact->n + 1;
   for (uint32_t i = 0; i < x->fact->n; i++)
-    if (a[i].writes && place_has(l, r->place, a[i].object)) return 1;
+    if (a[i].writes && may_be(l, r, a[i].object)) return 1;
   return 0;
 }
 

@@ -24,6 +24,9 @@
  *  1. A node that is left gives its summary to the node above: the step between them happens before u if it is of the same
  *     thread, or of one in B(u), or dependent with u or A(u), or lets one of these threads go on. Then its thread is added to
  *     B(u), and it to A(u). Sets may be smaller than they could be, never larger. Of two pairs the larger is left out.
+ *     A step that only ends a wait of u is left out of its sets: u races with whoever made it wait before (model/order.c,
+ *     invariant 3), and that may be an earlier step of the same thread. So is any other step that u depends on while it
+ *     waits; only the taking of a lock stands for all that came before it.
  *  2. A match with a finished state s, after the steps e1..ek: for each u of U(s) and each ei that is dependent with u, of
  *     another thread, and not known to happen before u (by the clocks of u's thread, of B(u), or of a later step that is
  *     dependent with one of A(u)), the node before ei has a branch that begins what happens without ei: a thread of the
@@ -129,7 +132,7 @@ static void begin(struct walk *w, uint32_t floor) {
   m->floor = m->nopen = m->cyclic = 0;
   m->base = u->base;
   m->met_in = 0;
-  for (uint32_t e = 0; e < u->depth; e++) m->depends[e] = (struct depends){0, 0};
+  for (uint32_t e = 0; e < u->depth; e++) m->depends[e] = (struct depends){.n = 0};
   raise_floor(w, floor);
 }
 
@@ -169,11 +172,14 @@ static int same_op(const struct summary_op *a, const struct summary_op *b) {
          a->op.payload[2] == b->op.payload[2];
 }
 
+/* Of a summary's operation: a waiting loop (model/order_await.c). */
+#define GUARDED 0x100
+
 /* The number of the operation; 0: there are too many. Numbers of earlier searches that are left in the table stand for
  * other operations, or for none. */
 static uint64_t number_of(struct walk *w, const struct hd_op *op, unsigned flags) {
   struct states *t = table(w);
-  struct summary_op o = {.op = *op, .flags = flags & (HD_EV_FAILED | HD_EV_LATE | HD_EV_STOP)};
+  struct summary_op o = {.op = *op, .flags = flags & (HD_EV_FAILED | HD_EV_LATE | HD_EV_STOP | GUARDED)};
   hd_dependence_strip(&o.op);
   o.key = hd_dependence_key(&o.op, o.flags);
   uint64_t h = o.op.object + ((uint64_t)o.op.kind << 56) + ((uint64_t)o.op.thread << 40) + o.flags;
@@ -294,14 +300,29 @@ static int lets_go(const struct hd_order *o, uint32_t e, const struct hd_op *u, 
   return 0;
 }
 
+/* Whether all that happened before event e, on which u depends, comes before u for good (invariant 1). */
+static int hides(const struct hd_ev *e, const struct summary_op *u) {
+  const uint64_t locks = HD_EFFECT_BIT(HD_EFF_ACQUIRE) | HD_EFFECT_BIT(HD_EFF_SHARE) |
+                         HD_EFFECT_BIT(HD_EFF_LOOK) | HD_EFFECT_BIT(HD_EFF_LOOK_SHARED);
+  if (!(u->flags & GUARDED) && !hd_op_is(u->op.kind, HD_TRAIT_WAITS | HD_TRAIT_ENABLER)) return 1;
+  return !(u->flags & GUARDED) && (locks >> hd_op_effect(u->op.kind, u->flags) & 1) &&
+         hd_op_effect(e->op.kind, e->flags) == HD_EFF_ACQUIRE;
+}
+
 static int happens_before(const struct walk *w, uint32_t e, const struct summary_item *x) {
   const struct hd_order *o = &w->order;
   const struct hd_ev *ev = &o->ev[e];
   const struct summary_op *u = op_of(w, x);
   if (ev->op.thread == u->op.thread || (x->threads & bit(ev->op.thread)) || (depends_on(w, e) & x->after))
     return 1;
-  if (!hd_keys_apart(o->key[e], u->key) && hd_dependent(&ev->op, ev->flags, &u->op, u->flags)) return 1;
+  if (!hd_keys_apart(o->key[e], u->key) && hides(ev, u) && hd_dependent(&ev->op, ev->flags, &u->op, u->flags))
+    return 1;
   return lets_go(o, e, &u->op, x->threads);
+}
+
+/* With GUARDED. */
+static unsigned flags_of(const struct walk *w, uint32_t e) {
+  return w->order.ev[e].flags | (w->summaries.depends[e].guarded ? GUARDED : 0);
 }
 
 /* Gives the summary of node k to the one above. */
@@ -320,7 +341,7 @@ static int give(struct walk *w, uint32_t k) {
     if (!add_item(w, to, x)) return 0;
   }
   if (from->low < to->low) to->low = from->low;
-  return add_item(w, to, (struct summary_item){.op = number_of(w, &e->op, e->flags)});
+  return add_item(w, to, (struct summary_item){.op = number_of(w, &e->op, flags_of(w, k - 1))});
 }
 
 /* Whether the thread exists and has not ended, after all events. */
@@ -330,11 +351,15 @@ static int is_alive(const struct hd_order *o, uint32_t i) {
   return hd_op_effect(o->ev[last].op.kind, 0) != HD_EFF_FINISH || o->cause[i] != HD_NONE;
 }
 
+static int is_guarded(const struct walk *w, unsigned thread) {
+  return w->order.guard && w->order.guard[thread];
+}
+
 /* What could not be executed at the end follows, too. */
 static int add_pending(struct walk *w, struct summary *a, const struct hd_point *p) {
   for (uint32_t i = 0; i < w->order.nthreads; i++)
     if (is_alive(&w->order, i) && !hd_set_has(p->enabled, i) && p->op[i]->kind != HD_OP_NONE &&
-        !add_item(w, a, (struct summary_item){.op = number_of(w, p->op[i], 0)}))
+        !add_item(w, a, (struct summary_item){.op = number_of(w, p->op[i], is_guarded(w, i) ? GUARDED : 0)}))
       return 0;
   return 1;
 }
@@ -486,7 +511,7 @@ static int apply(struct walk *w, uint32_t k, const struct summary_item *item, ui
         reverse(w, e, k, u->op.thread);
       else
         more = 1;
-      merge(o, clock, e);
+      if (hides(ev, u)) merge(o, clock, e);
     }
   }
   return more;
@@ -707,7 +732,8 @@ void hd__stateful_get(struct walk *w, uint32_t k, struct hd_reader *r) {
 
 void hd__stateful_event(struct walk *w) {
   uint32_t e = w->order.n - 1;
-  if (e + 1 >= w->unit->depth) w->summaries.depends[e] = (struct depends){0, 0};
+  if (e + 1 < w->unit->depth) return;
+  w->summaries.depends[e] = (struct depends){.guarded = is_guarded(w, w->order.ev[e].op.thread)};
 }
 
 /* The state of node k is explored here from now on. */

@@ -41,8 +41,8 @@ struct summaries {
   struct summary *of; /* [node] */
   struct depends {
     uint64_t set;
-    uint32_t n;
-  } * depends; /* [event]: on which of the first n of states.after */
+    uint32_t n, guarded;
+  } * depends; /* [event]: on which of the first n of states.after; whether a waiting loop did it */
   struct open_state *open;
   char *next, *end; /* memory for items of summaries */
 };

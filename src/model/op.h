@@ -164,6 +164,12 @@ static inline int hd_op_late(unsigned kind, unsigned flags) {
   return hd_op_is(kind, HD_TRAIT_LATE | (flags & HD_EV_FAILED ? HD_TRAIT_TIMED : 0)) || (flags & HD_EV_LATE);
 }
 
+/* Whether a thread may wait forever to hold the lock: the operation neither fails nor times out instead. */
+static inline int hd_op_waits_forever(unsigned kind) {
+  return hd_op_is(kind, HD_TRAIT_WAITS) &&
+         (!hd_op_is(kind, HD_TRAIT_TIMED) || hd_op_does(kind, HD_EV_FAILED, HD_EFF_HOLDS));
+}
+
 /* ---- one operation ---- */
 
 /* Where an operation stands in an atomic section of its thread, in which nobody else runs. A section that has to

@@ -15,13 +15,14 @@
 #include "model/memory.h"
 #include "model/order_int.h"
 
+#define TABLE_MIN (1u << 11) /* few pages: a process forked for one execution touches them anew */
 #define TABLE_MAX (1u << 22)
 
 void hd_order_init(struct hd_order *t, void *memory) {
   char *m = memory;
   t->cap_ev = 1u << 22;
   t->cap_races = 1u << 22;
-  t->table_cap = 1u << 16;
+  t->table_cap = TABLE_MIN;
   t->ev = (struct hd_ev *)m;
   m += sizeof *t->ev * (uint64_t)t->cap_ev;
   t->race = (struct hd_race *)m;

@@ -123,7 +123,7 @@ static bool load(struct hd_err *err) {
   if (loaded) return true;
   if (own) {
     loaded = load_from(own);
-    if (!loaded) hd_fail(err, HD_EENV, "HEDDLE_LIBCLANG=%s is no libclang that can be loaded", own);
+    if (!loaded) hd_fail(err, HD_EENV, "HEDDLE_LIBCLANG=%s cannot be loaded as libclang", own);
     return loaded;
   }
   glob_t g;

@@ -811,10 +811,39 @@ struct Shadower {
     for (auto &m : made) set_shadow(m.first, merge(m.second, then, first));
   }
 
+  /* A flag of one bit, as the compiler makes them of variables that have two values, is a byte in memory. */
+  void use_bytes(Function &f) {
+    SmallVector<Instruction *, 16> narrow;
+    for (Instruction &i : instructions(f)) {
+      auto *store = dyn_cast<StoreInst>(&i);
+      Type *t = store ? store->getValueOperand()->getType() : i.getType();
+      if ((store || isa<LoadInst>(i)) && t->isIntegerTy() && width(t) < 64 && width(t) % 8)
+        narrow.push_back(&i);
+    }
+    for (Instruction *i : narrow) {
+      auto *store = dyn_cast<StoreInst>(i);
+      Type *t = store ? store->getValueOperand()->getType() : i->getType();
+      Type *whole =
+          Type::getIntNTy(f.getContext(), 8 * (unsigned)layout.getTypeStoreSize(t).getKnownMinValue());
+      IRBuilder<> b(i);
+      if (store) {
+        b.CreateAlignedStore(b.CreateZExt(store->getValueOperand(), whole), store->getPointerOperand(),
+                             store->getAlign(), store->isVolatile());
+      } else {
+        auto *load = cast<LoadInst>(i);
+        Value *v =
+            b.CreateAlignedLoad(whole, load->getPointerOperand(), load->getAlign(), load->isVolatile());
+        i->replaceAllUsesWith(b.CreateTrunc(v, t));
+      }
+      i->eraseFromParent();
+    }
+  }
+
   bool run(Function &f) {
     function = &f;
     shadow.clear();
     tainted.clear();
+    use_bytes(f);
     find_tainted(f);
     Instruction *first = gather_variables(f);
     IRBuilder<> b(&*f.getEntryBlock().getFirstInsertionPt());

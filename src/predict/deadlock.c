@@ -59,12 +59,6 @@ struct deadlocks {
 
 /* ---- dependencies ---- */
 
-/* Whether a thread may wait for the lock forever: the operation neither fails nor times out instead. */
-static bool waits_forever(const struct hd_op *op) {
-  return hd_op_is(op->kind, HD_TRAIT_WAITS) &&
-         (!hd_op_is(op->kind, HD_TRAIT_TIMED) || hd_op_does(op->kind, HD_EV_FAILED, HD_EFF_HOLDS));
-}
-
 static uint64_t place(const struct deadlocks *d, uint32_t e) { return hd__place_of(d->tr, e, 0); }
 
 struct open {
@@ -124,7 +118,7 @@ static void find_dependencies(struct deadlocks *d) {
     for (size_t i = 0; tr->closes[e] && i < o->v.n; i++)
       if (o->v.v[i] == tr->closes[e] - 1) o->v.v[i--] = o->v.v[--o->v.n];
     if (!tr->opens[e]) continue;
-    if (o->v.n && waits_forever(&tr->event[e].op)) add_dependency(d, o, e);
+    if (o->v.n && hd_op_waits_forever(tr->event[e].op.kind)) add_dependency(d, o, e);
     hd_vec_push(&o->v, tr->opens[e] - 1);
   }
   for (unsigned t = 0; t < tr->nthreads; t++) hd_vec_free(&open[t].v);

@@ -1,6 +1,7 @@
 /* branches.c: which outcomes of branches a search of inputs has covered. Runs in the supervisor. */
 #include "report/report_int.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,13 +47,56 @@ static void add_degrees(struct hd_str *out, const struct hd_branches *b) {
   }
 }
 
-void hd_branches_text(struct hd_str *out, const struct hd_branches *b, const char *what) {
-  unsigned covered = 0, missing = 0;
+static const char *const way_text[HD_WAYS] = {[HD_WAY_ALONE] = "threads alone",
+                                              [HD_WAY_REORDERED] = "another order",
+                                              [HD_WAY_COMBINED] = "several executions"};
+
+static void add_ways(struct hd_str *out, const struct hd_branches *b) {
+  const char *separator = ": ";
+  for (int way = HD_WAY_UNKNOWN + 1; way < HD_WAYS; way++) {
+    unsigned here = 0;
+    for (size_t i = 0; i < b->n; i++) here += (int)b->v[i].way == way;
+    if (!here) continue;
+    hd_str_addf(out, "%s%u by %s", separator, here, way_text[way]);
+    separator = ", ";
+  }
+}
+
+/* How many are covered, and how. */
+static void add_covered(struct hd_str *out, const struct hd_branches *b) {
+  unsigned covered = 0;
   for (size_t i = 0; i < b->n; i++) covered += b->v[i].covered;
-  if (!b->n) return;
-  hd_str_addf(out, "branches that depend on %s: %u of %zu outcomes covered", what, covered, b->n);
+  hd_str_addf(out, "%u of %zu outcomes covered", covered, b->n);
   add_degrees(out, b);
+  add_ways(out, b);
   hd_str_add(out, "\n");
+}
+
+/* The same for the branches of each thread that was the first one to execute them, if there are several. */
+static void add_threads(struct hd_str *out, const struct hd_branches *b) {
+  int last = -1, first = INT_MAX;
+  for (size_t i = 0; i < b->n; i++) {
+    if (b->v[i].thread > last) last = b->v[i].thread;
+    if (b->v[i].thread >= 0 && b->v[i].thread < first) first = b->v[i].thread;
+  }
+  for (int t = first; first < last && t <= last; t++) {
+    struct hd_branches own = {0};
+    for (size_t i = 0; i < b->n; i++)
+      if (b->v[i].thread == t) hd_vec_push(&own, b->v[i]);
+    if (own.n) {
+      hd_str_addf(out, "  thread %d: ", t);
+      add_covered(out, &own);
+    }
+    hd_vec_free(&own);
+  }
+}
+
+void hd_branches_text(struct hd_str *out, const struct hd_branches *b, const char *what) {
+  unsigned missing = 0;
+  if (!b->n) return;
+  hd_str_addf(out, "branches that depend on %s: ", what);
+  add_covered(out, b);
+  add_threads(out, b);
   for (size_t i = 0; i < b->n; i++) {
     const struct hd_branch_outcome *o = &b->v[i];
     if (o->covered || missing++ >= MAX_LISTED) continue;
@@ -61,6 +105,22 @@ void hd_branches_text(struct hd_str *out, const struct hd_branches *b, const cha
                 o->why);
   }
   if (missing > MAX_LISTED) hd_str_addf(out, "  and %u more\n", missing - MAX_LISTED);
+}
+
+void hd_concrete_text(struct hd_str *out, const struct hd_branches *b) {
+  if (b->n) hd_str_add(out, "values of inputs that were not followed any further:\n");
+  for (size_t i = 0; i < b->n && i < MAX_LISTED; i++)
+    hd_str_addf(out, "  %s:%d: %s\n", b->v[i].file ? b->v[i].file : "?", b->v[i].line, b->v[i].why);
+  if (b->n > MAX_LISTED) hd_str_addf(out, "  and %zu more\n", b->n - MAX_LISTED);
+}
+
+json_t *hd_json_concrete(const struct hd_branches *b) {
+  json_t *all = json_array();
+  for (size_t i = 0; i < b->n; i++)
+    json_array_append_new(all, json_pack("{s:o,s:i,s:o,s:o}", "file", hd_json_text(b->v[i].file), "line",
+                                         b->v[i].line, "function", hd_json_text(b->v[i].function), "reason",
+                                         hd_json_text(b->v[i].why)));
+  return all;
 }
 
 json_t *hd_json_branches(const struct hd_branches *b) {
@@ -73,6 +133,7 @@ json_t *hd_json_branches(const struct hd_branches *b) {
     if (o->is_case) json_object_set_new(one, "case", json_true());
     if (o->thread >= 0) json_object_set_new(one, "thread", json_integer(o->thread));
     if (o->covered && o->degree >= 0) json_object_set_new(one, "interferences", json_integer(o->degree));
+    if (way_text[o->way]) json_object_set_new(one, "by", json_string(way_text[o->way]));
     if (!o->covered) json_object_set_new(one, "reason", hd_json_text(o->why));
     json_array_append_new(all, one);
   }

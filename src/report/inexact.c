@@ -127,6 +127,7 @@ void hd_summary_fini(struct hd_summary *s) {
     free(s->reason[i].function);
   }
   s->nreasons = 0;
+  hd_lock_orders_free(&s->lock_orders);
 }
 
 const struct hd_reason *hd_summary_reason(const struct hd_summary *s, enum hd_inexact what) {

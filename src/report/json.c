@@ -75,6 +75,10 @@ static json_t *cost(const struct hd_cost *c) {
                    (json_int_t)c->switches, "threads", (json_int_t)c->threads, "steps", (json_int_t)c->steps);
 }
 
+json_t *hd__json_replays(const struct hd_finding *f) {
+  return f->untried ? json_null() : json_boolean(f->replays);
+}
+
 /* The lines of a text. */
 static json_t *lines_json(const char *text) {
   json_t *out = json_array();
@@ -138,7 +142,7 @@ json_t *hd_json_finding(const struct hd_finding *f) {
   if (f->executions) set(o, "after_executions", json_integer((json_int_t)f->executions));
   set(o, "strategy", hd_json_text(f->strategy));
   set(o, "replay", hd_json_text(f->folder));
-  set(o, "replays", json_boolean(f->replays));
+  set(o, "replays", hd__json_replays(f));
   if (f->no_replay) set(o, "not_replayed", hd_json_text(f->no_replay));
   if (f->predicted)
     set(o, "predicted",
@@ -189,6 +193,10 @@ static json_t *bound(const struct hd_summary *s) {
   return o;
 }
 
+bool hd_summary_property(const struct hd_summary *s) {
+  return s->property && s->nreasons == 1 && s->stop == HD_STOP_FINISHED;
+}
+
 enum hd_verdict hd_summary_verdict(const struct hd_summary *s) {
   if (s->nfindings + s->before > 0) return HD_VERDICT_BUG;
   return s->complete ? HD_VERDICT_CLEAN : HD_VERDICT_BOUNDED;
@@ -235,8 +243,8 @@ json_t *hd_json_summary(const struct hd_summary *s) {
   set(o, "complete", json_boolean(s->complete));
   if (s->property)
     set(o, "property",
-        json_pack("{s:s,s:b,s:I}", "name", "races", "complete",
-                  s->nreasons == 1 && s->stop == HD_STOP_FINISHED, "pruned", (json_int_t)s->pruned));
+        json_pack("{s:s,s:b,s:I}", "name", "races", "complete", hd_summary_property(s), "pruned",
+                  (json_int_t)s->pruned));
   if (s->preload) set(o, "preload", json_true());
   set(o, "inexact", hd_json_reasons(s));
   set(o, "bound", bound(s));
@@ -323,6 +331,8 @@ json_t *hd_json_summary(const struct hd_summary *s) {
           ? json_pack("{s:s,s:I}", "by", by[s->class_count], "classes", (json_int_t)s->classes_known)
           : json_null());
   if (s->branches && s->branches->n) set(o, "branches", hd_json_branches(s->branches));
+  if (s->concrete && s->concrete->n) set(o, "concrete", hd_json_concrete(s->concrete));
+  if (s->lock_orders.n) set(o, "remarks", hd_json_lock_orders(&s->lock_orders, s->complete));
   if (s->coverage) json_object_set(o, "coverage", s->coverage);
   if (s->error) set(o, "error", hd_json_text(s->error));
   json_t *findings = json_array();

@@ -132,6 +132,7 @@ struct hd_finding {
    * from, and as predicted. Or NULL, both. */
   char *observed, *predicted;
   bool replays;
+  bool untried;    /* of `heddle run`, which executes nothing twice: whether it replays is not known */
   char *said;      /* of an exit: the last lines that the program printed; NULL: none */
   char *no_replay; /* the result of the replay, when it differs */
 };
@@ -154,8 +155,9 @@ struct hd_story *hd_story_new(const struct hd_recording *r, const struct hd_find
 void hd_story_free(struct hd_story *s);
 /* The row of event `i`, or the last row of `thread` for HD_PENDING; plus 1, 0: none. */
 size_t hd_story_row(const struct hd_story *s, size_t i, unsigned thread);
-/* Records that swapping the two rows makes the failure disappear. Both will be shown. */
-void hd_story_order(struct hd_story *s, size_t before, size_t after);
+/* Records that swapping the two rows makes the failure disappear. Both will be shown, and the writes by which their threads
+ * overwrite what others wrote after they had read it there. `event`: those of the recording. */
+void hd_story_order(struct hd_story *s, const struct hd_event *event, size_t n, size_t before, size_t after);
 /* The threads that take part in the failure, for hd_analysis_mark. Stores at most `max`, returns how many. */
 size_t hd_story_ends(const struct hd_finding *f, struct hd_pending *out, size_t max);
 
@@ -212,11 +214,24 @@ void hd_branches_free(struct hd_branches *b);
 /* How many are covered, with how many interferences, and why the others are not; `what` says which branches these are. */
 void hd_branches_text(struct hd_str *out, const struct hd_branches *b, const char *what);
 json_t *hd_json_branches(const struct hd_branches *b);
+/* Where values that depend on inputs were not followed. */
+void hd_concrete_text(struct hd_str *out, const struct hd_branches *b);
+json_t *hd_json_concrete(const struct hd_branches *b);
 /* A tracefile of lcov, for genhtml. Relative files are those of the folder `cwd`. */
 void hd_branches_lcov(struct hd_str *out, const struct hd_branches *b, const char *cwd);
 
 /* The coverage of a search by source lines: the merged tables of its `n` workers (cover.c). */
 json_t *hd_json_coverage(const struct hd_cover *const *part, size_t n, struct hd_symbolizer *s);
+
+/* ---- lockorder.c: locks that threads take in different orders ---- */
+
+/* Adds those of the tables of `n` workers that are none of these findings. */
+void hd_lock_orders_find(struct hd_lock_orders *out, const struct hd_cover *const *part, size_t n,
+                         struct hd_finding *const *finding, size_t nfindings, struct hd_symbolizer *s);
+void hd_lock_orders_free(struct hd_lock_orders *o);
+/* `complete`: every schedule was covered. */
+void hd_text_lock_orders(struct hd_str *out, const struct hd_lock_orders *o, bool complete);
+json_t *hd_json_lock_orders(const struct hd_lock_orders *o, bool complete);
 
 /* SARIF 2.1.0: one search as a run; files below `cwd` are named relative to it. `target`: its name in a project, or
  * NULL. */

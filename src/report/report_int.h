@@ -46,6 +46,7 @@ void hd__text_value(struct hd_str *out, uint64_t v, uint32_t size);
 void hd__text_row(struct hd_str *out, const struct hd_story *s, size_t row);
 void hd__text_story(struct hd_str *out, const struct hd_story *s, const struct hd_style *style);
 json_t *hd__json_story(const struct hd_story *s);
+json_t *hd__json_replays(const struct hd_finding *f); /* true, false, or null: it was not run again */
 /* Whether the frame is in a system header (such as std::thread's call of its function) or has no source. */
 bool hd__is_plumbing(const struct hd_frame *f);
 

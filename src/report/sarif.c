@@ -241,7 +241,7 @@ static json_t *result(const struct hd_finding *f) {
   set(more, "execution", json_integer((json_int_t)f->execution));
   set(more, "strategy", hd_json_text(f->strategy));
   set(more, "replay", hd_json_text(f->folder));
-  set(more, "replays", json_boolean(f->replays));
+  set(more, "replays", hd__json_replays(f));
   set(o, "properties", more);
   return o;
 }

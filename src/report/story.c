@@ -661,6 +661,33 @@ size_t hd_story_ends(const struct hd_finding *f, struct hd_pending *out, size_t 
   return n;
 }
 
+#define BOTH (HD_MARK_SHARED | HD_MARK_CONE)
+#define OWN_READS 4
+
+/* Marks what the failing function has read last, up to so many variables. */
+static void mark_own_reads(struct builder *t, uint8_t *mark) {
+  const struct hd_place *p = hd_finding_place(t->f);
+  const struct hd_frame *at = p ? hd_place_frame(p) : NULL;
+  uint64_t seen[OWN_READS];
+  if (!at || !at->function) return;
+  for (size_t i = t->r->n, n = 0; i-- > 0 && n < OWN_READS;) {
+    const struct hd_event *e = &t->r->event[i];
+    if (e->op.thread != p->thread_no || e->op.kind >= HD_OP_COUNT) continue;
+    if (hd_op_effect(e->op.kind, 0) == HD_EFF_BEGIN) break;
+    if (hd_op_effect(e->op.kind, e->flags) != HD_EFF_READ || !(e->flags & HD_EV_VALUE)) continue;
+    struct hd_row row = {.thread = p->thread_no};
+    bool inside,
+        known = false,
+        same = locate(t, i, &row, &inside) && row.function && strcmp(row.function, at->function) == 0;
+    clear_place(&row);
+    if (!same) break;
+    for (size_t k = 0; k < n && !known; k++) known = seen[k] == e->op.object;
+    if (known) continue;
+    seen[n++] = e->op.object;
+    mark[i] = BOTH;
+  }
+}
+
 /* Numbers the events of the rows as in the trace of the run. */
 static void number_events(struct hd_story *s, const struct hd_recording *r) {
   uint64_t number = 0;
@@ -676,6 +703,21 @@ static void number_events(struct hd_story *s, const struct hd_recording *r) {
   free(trace);
 }
 
+static void add_rows(struct builder *t, const uint8_t *mark) {
+  const struct hd_recording *r = t->r;
+  size_t from = r->n, used = 0;
+  while (from > 0 && used < MAX_EVENTS) used += (mark[--from] & BOTH) == BOTH;
+  bool threads = false; /* events before the first creation are omitted */
+  for (size_t i = 0; i < r->n; i++) {
+    threads |= spawns(&r->event[i]);
+    bool wanted = i >= from || t->distance[i] <= EXPLAINS;
+    if (wanted && threads && (mark[i] & BOTH) == BOTH && is_shown(&r->event[i])) add_event(t, i);
+  }
+  add_end(t);
+  close_row(t);
+  leave_out(t);
+}
+
 struct hd_story *hd_story_new(const struct hd_recording *r, const struct hd_finding *f,
                               struct hd_symbolizer *sym) {
   struct hd_story *s = hd_alloc(sizeof *s);
@@ -684,19 +726,14 @@ struct hd_story *hd_story_new(const struct hd_recording *r, const struct hd_find
   uint8_t *mark = hd_analysis_mark(r->event, r->n, ends, hd_story_ends(f, ends, HD_MAX_SITES));
   uint8_t *distance = hd__story_why(r, f, sym);
   t.distance = distance;
-  size_t from = r->n, used = 0;
-  const uint8_t both = HD_MARK_SHARED | HD_MARK_CONE;
-  while (from > 0 && used < MAX_EVENTS) used += (mark[--from] & both) == both;
-  bool threads = false; /* events before the first creation are omitted */
-  for (size_t i = 0; i < r->n; i++) {
-    threads |= spawns(&r->event[i]);
-    bool wanted = i >= from || distance[i] <= EXPLAINS;
-    if (wanted && threads && (mark[i] & both) == both && is_shown(&r->event[i])) add_event(&t, i);
+  add_rows(&t, mark);
+  if (s->row.n <
+      2) { /* nothing that another thread did led to it: what the thread itself has read may say why */
+    while (s->row.n) drop_row(s, s->row.n - 1);
+    mark_own_reads(&t, mark);
+    add_rows(&t, mark);
   }
   free(mark);
-  add_end(&t);
-  close_row(&t);
-  leave_out(&t);
   free(distance);
   name_threads(&t);
   if (s->row.n < 2) {
@@ -719,11 +756,37 @@ size_t hd_story_row(const struct hd_story *s, size_t event, unsigned thread) {
   return 0;
 }
 
-void hd_story_order(struct hd_story *s, size_t before, size_t after) {
+static bool is_write(const struct hd_event *e) {
+  return e->op.kind < HD_OP_COUNT && hd_op_object(e->op.kind) == HD_OBJ_MEMORY &&
+         hd_op_does(e->op.kind, e->flags, HD_EFF_CHANGES);
+}
+
+/* Shows where a thread writes to what it has read in the row, if another thread wrote to it in between: that write is lost. */
+static void keep_stale_write(struct hd_story *s, const struct hd_event *event, size_t n,
+                             const struct hd_row *r) {
+  for (size_t i = r->first; i <= r->last && i < n; i++) {
+    const struct hd_event *read = &event[i];
+    if (read->op.thread != r->thread || read->op.kind >= HD_OP_COUNT ||
+        hd_op_effect(read->op.kind, read->flags) != HD_EFF_READ)
+      continue;
+    bool other = false;
+    for (size_t k = i + 1; k < n; k++) {
+      if (event[k].op.object != read->op.object || !is_write(&event[k])) continue;
+      size_t row = event[k].op.thread == r->thread && other ? hd_story_row(s, k, r->thread) : 0;
+      if (row) s->row.v[row - 1].kept = true;
+      if (event[k].op.thread == r->thread) break;
+      other = true;
+    }
+  }
+}
+
+void hd_story_order(struct hd_story *s, const struct hd_event *event, size_t n, size_t before, size_t after) {
   HD_BUG_ON(before == 0 || after == 0 || before > s->row.n || after > s->row.n);
   s->before = before;
   s->after = after;
   s->row.v[before - 1].kept = s->row.v[after - 1].kept = true;
+  keep_stale_write(s, event, n, &s->row.v[before - 1]);
+  keep_stale_write(s, event, n, &s->row.v[after - 1]);
 }
 
 void hd_story_free(struct hd_story *s) {

@@ -59,10 +59,14 @@ struct hd_ranks {
 };
 
 /* One outcome of a branch, of a search of inputs. */
+/* How an outcome of a branch was covered. */
+enum hd_branch_way { HD_WAY_UNKNOWN, HD_WAY_ALONE, HD_WAY_REORDERED, HD_WAY_COMBINED, HD_WAYS };
+
 struct hd_branch_outcome {
   uint64_t site; /* in the code */
   int thread;    /* that was seen first at the branch; -1: not noted */
   int degree;    /* covered with so many interferences, at least; -1: not counted */
+  enum hd_branch_way way;
   bool taken, is_case;
   bool covered;
   const char *why; /* it is not covered */
@@ -74,9 +78,29 @@ struct hd_branches {
   size_t n, cap;
 };
 
+/* Locks that threads of one execution took in different orders (lockorder.c): each requests what the next one holds. */
+struct hd_lock_use {
+  char *name; /* of the lock; NULL if unknown */
+  char *file, *function;
+  int line;
+  bool shared;
+};
+struct hd_lock_order {
+  size_t n;   /* threads */
+  bool apart; /* not all of them can run at the same time */
+  struct {
+    struct hd_lock_use held, wanted;
+  } step[HD_LOCK_LINKS];
+};
+struct hd_lock_orders {
+  struct hd_lock_order *v;
+  size_t n, cap;
+};
+
 struct hd_summary {
   char *const *command;
   const char *strategy;
+  bool once;       /* `heddle run`: one execution was all that was asked for */
   bool systematic; /* it ends by itself when complete */
   uint64_t seed;
   enum hd_stop stop;
@@ -96,6 +120,7 @@ struct hd_summary {
   uint64_t executions, blocked, events, switches;
   uint64_t input_classes; /* of a search of inputs: classes of inputs that were searched; 0: it is none */
   const struct hd_branches *branches; /* of a search of inputs; NULL or none: no branch was seen */
+  const struct hd_branches *concrete; /* the same: places where values were made concrete, and `why` */
   uint64_t symmetric;                 /* branches left out for those of interchangeable threads */
   uint64_t infeasible;                /* not counted in executions: an assumption did not hold */
   uint32_t threads;
@@ -135,8 +160,9 @@ struct hd_summary {
   struct hd_size estimate; /* of their number */
   double last_class,
       last_pair; /* seconds until there was a new class, or pair of conflicting lines; 0: unknown */
-  const struct hd_roles *roles; /* of the threads, if the strategy uses them; else NULL */
-  json_t *coverage;             /* hd_json_coverage, or NULL if not requested; borrowed */
+  const struct hd_roles *roles;      /* of the threads, if the strategy uses them; else NULL */
+  struct hd_lock_orders lock_orders; /* that were no deadlock in any schedule that ran */
+  json_t *coverage;                  /* hd_json_coverage, or NULL if not requested; borrowed */
 };
 
 /* What keeps a state from being captured: for programs, and for people. */
@@ -144,6 +170,8 @@ extern const char *const hd_uncaptured_name[HD_UNCAPTURED_COUNT];
 extern const char *const hd_uncaptured_text[HD_UNCAPTURED_COUNT];
 
 enum hd_verdict hd_summary_verdict(const struct hd_summary *s);
+/* Whether every schedule that may violate the property was covered. */
+bool hd_summary_property(const struct hd_summary *s);
 
 /* ---- why a search is not complete (inexact.c) ---- */
 

@@ -415,6 +415,9 @@ static void add_replay(struct hd_str *out, const struct hd_finding *f) {
     hd_str_add(out, "  Predicted from an execution without it, and then executed.\n");
   if (f->predicted) add_orders(out, f->observed, f->predicted);
   if (f->no_replay) hd_str_addf(out, "  It did not replay: %s\n", f->no_replay);
+  if (f->untried)
+    hd_str_add(out,
+               "  Seen in this run, and not run again: a replay starts from what the run has left behind.\n");
   if (!f->folder) return;
   hd_str_add(out, "  replay: heddle replay ");
   hd_str_add_quoted(out, f->folder);
@@ -503,7 +506,7 @@ void hd_text_finding(struct hd_str *out, const struct hd_finding *f, const struc
     hd_str_addf(out, "  %s noted at event %llu: %s\n", f->note[i].thread,
                 (unsigned long long)f->note[i].event, f->note[i].text);
   if (has_no_lines(f))
-    hd_str_add(out, "  hint: nothing is known of the source: build with -g, and do not strip the program\n");
+    hd_str_add(out, "  hint: the program has no debug information: build with -g, and do not strip it\n");
   if (f->minimised.there) add_minimised(out, f);
   if (f->partial) hd_str_add(out, "  The process died before it could record the location.\n");
   add_replay(out, f);
@@ -561,10 +564,12 @@ static void add_verdict(struct hd_str *out, const struct hd_summary *s, bool col
   paint(out, colour, PLAIN);
   switch (s->stop) {
     case HD_STOP_FINISHED:
-      if (s->complete)
+      if (s->once)
+        hd_str_add(out, " in this run, one schedule of many\n");
+      else if (s->complete)
         hd_str_addf(out, "; complete: every schedule%s was covered\n",
                     s->input_classes ? " of every input" : "");
-      else if (s->property && s->nreasons == 1)
+      else if (hd_summary_property(s))
         hd_str_addf(
             out,
             "; complete for data races: no %sschedule has one; other failures were not looked for in all "
@@ -756,7 +761,7 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, const struc
   if (s->roles) add_roles(out, s->roles);
   if (s->rests_on_states) add_states(out, s);
   if (s->symmetric) add_symmetry(out, s);
-  hd_text_reasons(out, s, style->width);
+  if (!s->once || hd_summary_cut(s)) hd_text_reasons(out, s, style->width);
   for (size_t i = 0; i < s->ntargets; i++)
     hd_str_addf(out, "  target `%s`: reached in %llu execution%s\n", s->targets[i].label,
                 (unsigned long long)s->targets[i].executions, s->targets[i].executions == 1 ? "" : "s");
@@ -773,6 +778,7 @@ void hd_text_summary(struct hd_str *out, const struct hd_summary *s, const struc
     hd_str_addf(out, "  baseline: %llu known, %llu found again, %llu not%s\n", (unsigned long long)s->known,
                 (unsigned long long)s->again, (unsigned long long)(s->known - s->again),
                 s->complete && s->known > s->again ? " (fixed: every schedule was covered)" : "");
+  hd_text_lock_orders(out, &s->lock_orders, s->complete);
   if (s->unkept)
     hd_str_addf(out, "  each execution repeats the set-up of the program, which %s\n",
                 hd_unkept_text(s->unkept));

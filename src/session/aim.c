@@ -1,7 +1,8 @@
 /* aim.c: searches for an execution that reaches given lines. Runs in the supervisor.
  *
  * There are two searches. The first is guided (explore/strategy_aim.c), and ends when it has made no progress for long. The
- * second covers every schedule: when it is complete, the lines cannot be reached. In both the runtime stops at the lines
+ * second covers every schedule: when it is complete, the lines cannot be reached. For a data race it first covers only the
+ * schedules that may have one (explore/property.c), if there are facts about all of the code. In both the runtime stops at the lines
  * (runtime/core/aim.c), so that what they find is confirmed, minimised, stored and replayed as every finding is. */
 #include "session/aim.h"
 #include "session/aim_plan.h"
@@ -22,7 +23,7 @@ int hd_goal_add(struct hd_goal *g, struct hd_places *places, const char *file, i
   int rc = hd_places_file(places, file, &path, err);
   if (rc != HD_OK) return rc;
   struct hd_aim_line *l = &g->line[g->n++];
-  *l = (struct hd_aim_line){hd_sprintf("%s:%d", file, line), path, line};
+  *l = (struct hd_aim_line){.given = hd_sprintf("%s:%d", file, line), .path = path, .line = line};
   hd_codes at = {0};
   rc = hd_places_line(places, path, line, &at, err);
   hd_vec_free(&at);
@@ -87,28 +88,61 @@ static bool has_line(const struct hd_finding *f, const struct hd_aim_line *l) {
   for (size_t i = 0; i < f->nplaces; i++) {
     const struct hd_place *p = &f->place[i];
     const struct hd_frame *at = hd_place_frame(p);
-    if (p->role != HD_ROLE_AT && p->role != HD_ROLE_PREVIOUS && p->role != HD_ROLE_WAITS) continue;
+    bool is_block = p->role == HD_ROLE_ALLOC && l->allocates;
+    if (p->role != HD_ROLE_AT && p->role != HD_ROLE_PREVIOUS && p->role != HD_ROLE_WAITS && !is_block)
+      continue;
     if ((at && at_line(at, l)) || (p->stack.n && at_line(&p->stack.v[0], l))) return true;
   }
   return false;
 }
-
-static bool wants(void *arg, const struct hd_finding *f) {
-  const struct hd_goal *g = arg;
-  if (f->kind == HD_KIND_REACHED || (g->kind && f->kind != g->kind)) return false;
-  for (size_t i = g->any_order ? 0 : g->n - 1; i < g->n; i++)
-    if (!has_line(f, &g->line[i])) return false;
-  return true;
-}
-
-/* ---- searches ---- */
 
 struct search {
   const struct hd_aim_config *config;
   const struct hd_goal *goal;
   struct hd_aim_outcome *out;
   struct hd_plan plan;
+  bool covered;  /* a search was complete */
+  char *instead; /* a race of one of the two lines with another one; owned */
 };
+
+/* Of the accesses of a thread to a place only the last one is compared with those of others. So when two lines race, but one of
+ * them is always followed by another access, one of the two races with a line in between, and nothing is known of the two. */
+static void note_instead(struct search *s, const struct hd_finding *f, const struct hd_aim_line *l) {
+  struct hd_str out;
+  if (s->instead) return;
+  hd_str_init(&out);
+  hd_str_addf(&out, "%s races with ", l->given);
+  const struct hd_frame *with = NULL;
+  for (size_t i = 0; i < f->nplaces; i++) {
+    const struct hd_place *p = &f->place[i];
+    bool accesses = p->role == HD_ROLE_AT || p->role == HD_ROLE_PREVIOUS;
+    if (accesses && p->stack.n && !at_line(&p->stack.v[0], l)) with = &p->stack.v[0];
+  }
+  if (with && with->file && with->line)
+    hd_str_addf(&out, "%s:%d", hd_base_name(with->file), with->line);
+  else
+    hd_str_add(&out, with ? "code without a line" : "itself");
+  hd_str_addf(&out, ", which is reported in place of races with accesses before it: heddle aim --failure %s",
+              l->given);
+  s->instead = hd_str_take(&out);
+}
+
+static bool wants(void *arg, const struct hd_finding *f) {
+  struct search *s = arg;
+  const struct hd_goal *g = s->goal;
+  if (f->kind == HD_KIND_REACHED || (g->kind && f->kind != g->kind)) return false;
+  const struct hd_aim_line *one = NULL;
+  bool all = true;
+  for (size_t i = g->any_order ? 0 : g->n - 1; i < g->n; i++)
+    if (has_line(f, &g->line[i]))
+      one = &g->line[i];
+    else
+      all = false;
+  if (!all && one && f->kind == HD_KIND_DATA_RACE) note_instead(s, f, one);
+  return all;
+}
+
+/* ---- searches ---- */
 
 static void prepare(void *arg, struct hd_control *control) {
   struct search *s = arg;
@@ -125,6 +159,21 @@ static void prepare(void *arg, struct hd_control *control) {
   p->patience = PATIENCE;
   p->nearest = HD_AIM_FAR;
   p->max_nodes = MAX_NODES;
+}
+
+/* How far a place is from the last line. */
+static uint32_t distance(void *arg, uint64_t code) {
+  const struct hd_plan *p = &((const struct search *)arg)->plan;
+  size_t from = 0, to = p->nrows; /* the last row that begins at or before the code */
+  while (from < to) {
+    size_t mid = (from + to) / 2;
+    if (p->row[mid] <= code)
+      from = mid + 1;
+    else
+      to = mid;
+  }
+  return from ? p->distance[(from - 1) * p->ncolumns + ((const struct search *)arg)->goal->n - 1]
+              : HD_AIM_FAR;
 }
 
 static void set_place(struct search *s, struct hd_session *session, uint64_t pc) {
@@ -170,22 +219,29 @@ static void read_summary(struct search *s, struct hd_session *session, bool syst
     return;
   }
   if (!systematic) return;
-  if (sum->complete) o->result = HD_AIM_UNREACHABLE;
+  bool complete = s->covered = sum->complete || hd_summary_property(sum);
+  if (complete && !s->instead) o->result = HD_AIM_UNREACHABLE;
   free(o->why);
   struct hd_str why;
   hd_str_init(&why);
-  if (!sum->complete && sum->nreasons)
-    hd_reason_text(&why, &sum->reason[0]);
-  else if (!sum->complete)
+  size_t i = 0;
+  while (i < sum->nreasons && sum->reason[i].what == HD_INEXACT_PROPERTY) i++;
+  if (complete && s->instead)
+    hd_str_add(&why, s->instead);
+  else if (!complete && i < sum->nreasons)
+    hd_reason_text(&why, &sum->reason[i]);
+  else if (!complete)
     hd_str_add(&why, "the search was not complete");
   o->why = hd_str_take(&why);
 }
 
 static int run(struct search *s, const char *strategy, double seconds, bool systematic,
-               const struct hd_session_events *events, struct hd_err *err) {
-  struct hd_session_config c = s->config->session;
+               enum hd_property_kind property, const struct hd_session_events *events, struct hd_err *err) {
+  bool symbolic = s->config->symbolic;
+  struct hd_session_config c = symbolic && systematic ? s->config->rounds : s->config->session;
   struct hd_config *h = &c.search;
-  snprintf(h->strategy, sizeof h->strategy, "%s", strategy);
+  h->aims = s->config->session.search.aims;
+  if (!symbolic) snprintf(h->strategy, sizeof h->strategy, "%s", strategy);
   h->mode = HD_MODE_CHECK;
   h->workers = 1;
   h->all = 0;
@@ -197,17 +253,27 @@ static int run(struct search *s, const char *strategy, double seconds, bool syst
   c.time = seconds;
   c.predict = 0;
   c.save = c.resume = NULL;
-  if (s->goal->failure) c.wants = wants, c.wants_arg = (void *)s->goal; /* else all others are ignored */
-  if (!systematic) c.prepare = prepare, c.prepare_arg = s;
+  h->property = property;
+  c.property_prunes = true;
+  if (s->goal->failure) c.wants = wants, c.wants_arg = s; /* else all others are ignored */
+  if (!systematic && !symbolic) c.prepare = prepare, c.prepare_arg = s;
+  if (!systematic && symbolic && s->plan.nrows) c.distance = distance, c.distance_arg = s;
   struct hd_session *session = NULL;
   int rc = hd_session_new(&session, &c, events, err);
   if (rc == HD_OK) rc = hd_session_run(session, err);
   if (rc == HD_OK && hd_session_summary(session)->stop == HD_STOP_ERROR)
     rc = hd_fail(err, hd_session_error(session), "%s", hd_session_summary(session)->error);
-  if (rc == HD_OK && !systematic) read_plan(s, session);
+  if (rc == HD_OK && !systematic && !symbolic) read_plan(s, session);
+  if (symbolic) s->out->facts = s->plan.nrows > 0;
   if (rc == HD_OK) read_summary(s, session, systematic);
   hd_session_free(session);
   return rc;
+}
+
+/* Whether the question is still open: a search that was complete answers it, also if that hides what is looked for. */
+static bool goes_on(const struct search *s, double left) {
+  return s->out->result == HD_AIM_NOT_REACHED && !s->covered && s->config->complete && left > 0 &&
+         !hd_interrupts();
 }
 
 int hd_aim(const struct hd_aim_config *config, const struct hd_goal *g, struct hd_places *places,
@@ -218,12 +284,19 @@ int hd_aim(const struct hd_aim_config *config, const struct hd_goal *g, struct h
   *out = (struct hd_aim_outcome){.result = HD_AIM_NOT_REACHED, .distance = HD_AIM_FAR};
   int rc = set_aims(&c.session.search.aims, g, places, err);
   if (rc == HD_OK) rc = hd_plan_make(&s.plan, &c, g, places, err);
-  if (rc == HD_OK) rc = run(&s, HD_AIM_NAME, c.session.time * (c.complete ? SHARE : 1), false, events, err);
+  if (rc == HD_OK)
+    rc =
+        run(&s, HD_AIM_NAME, c.session.time * (c.complete ? SHARE : 1), false, HD_PROPERTY_NONE, events, err);
   double left = c.session.time - (hd_now() - began);
-  if (rc == HD_OK && out->result == HD_AIM_NOT_REACHED && c.complete && left > 0 && !hd_interrupts())
-    rc = run(&s, "optimal", left, true, events, err);
+  if (rc == HD_OK && g->kind == HD_KIND_DATA_RACE && !c.symbolic && goes_on(&s, left)) {
+    rc = run(&s, "optimal", left * SHARE, true, HD_PROPERTY_RACES, events, err);
+    if (rc == HD_EUSAGE) rc = HD_OK; /* there are no facts about all of the code */
+    left = c.session.time - (hd_now() - began);
+  }
+  if (rc == HD_OK && goes_on(&s, left)) rc = run(&s, "optimal", left, true, HD_PROPERTY_NONE, events, err);
   out->seconds = hd_now() - began;
   hd_plan_fini(&s.plan);
+  free(s.instead);
   return rc;
 }
 

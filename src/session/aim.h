@@ -11,6 +11,7 @@ struct hd_aim_line {
   char *given;      /* as the user wrote it */
   const char *path; /* of the file, as the debug information has it; borrowed from the places */
   int line;
+  bool allocates; /* the access is the allocation of a block: so is one to the block */
 };
 
 /* What a search looks for: lines to reach one after the other. */
@@ -33,6 +34,9 @@ struct hd_aim_config {
   enum hd_aim_search search;
   bool no_refine, no_meta, fsm;
   bool complete; /* try to show that the lines cannot be reached */
+  bool
+      symbolic; /* inputs are searched, too: first by the driver of `session`, then by the rounds of `rounds` */
+  struct hd_session_config rounds;
   const struct hd_program *program;
   char *const *library; /* those of its libraries that may have lines and facts */
   size_t nlibraries;

@@ -55,11 +55,15 @@ static int by_granule(const void *a, const void *b) {
   return (x->thread > y->thread) - (x->thread < y->thread);
 }
 
-/* The granules of memory that several threads access, one of them to change it. */
+/* The granules of memory that several threads access, one of them to change it. What the first thread does before it creates
+ * another comes before all else in any order. */
 static void find_conflicts(struct hd_confirm *c) {
   HD_VEC(struct touch) touch = {0};
+  bool alone = true;
   for (size_t i = 0; i < c->observed.n; i++) {
     const struct hd_event *e = &c->observed.event[i];
+    alone &= hd_op_effect(e->op.kind, e->flags) != HD_EFF_SPAWN;
+    if (alone) continue;
     if (hd_op_object(e->op.kind) != HD_OBJ_MEMORY || !e->op.size || e->op.size > 4096) continue;
     bool writes = hd_op_does(e->op.kind, e->flags, HD_EFF_CHANGES);
     for (uint64_t g = e->op.object & ~7ull; g < e->op.object + e->op.size; g += 8)

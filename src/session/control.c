@@ -200,7 +200,7 @@ void hd_capture_finding(struct hd_capture *out, const struct hd_control *c, size
     s->npc = (uint16_t)clamp(s->npc, HD_MAX_STACK);
     if (s->op >= HD_OP_COUNT) s->op = HD_OP_NONE;
   }
-  *out = (struct hd_capture){.rec = r};
+  *out = (struct hd_capture){.rec = r, .max_length = c->config.max_length};
   copy_paths(out, c, (hd_step *)hd_control_area(c, HD_SHM_FPATH) + r->path_off);
 }
 
@@ -225,7 +225,7 @@ void hd_capture_death(struct hd_capture *out, const struct hd_control *c, enum h
   }
   int32_t identity[3] = {(int32_t)kind, r->signal, sane ? status : 0};
   r->key = XXH64(identity, sizeof identity, 0);
-  *out = (struct hd_capture){.rec = r};
+  *out = (struct hd_capture){.rec = r, .max_length = c->config.max_length};
   copy_paths(out, c, hd_control_area(c, HD_SHM_PATH));
 }
 

@@ -50,6 +50,7 @@ struct hd_capture {
   uint64_t *visible; /* owned */
   size_t nvisible;
   struct hd_numbers numbers;
+  uint64_t max_length; /* of the search that found it: how long loops are followed depends on it */
 };
 void hd_capture_finding(struct hd_capture *out, const struct hd_control *c, size_t index);
 /* The supervisor's own finding: the process died during an execution. Its schedule is empty if the shared memory is

@@ -18,7 +18,7 @@
 
 static int start_worker(struct hd_session *s, unsigned i, struct hd_err *err) {
   struct hd_worker *w = &s->worker[i];
-  enum hd_output how = s->config.search.mode == HD_MODE_RUN ? HD_OUTPUT_SHOW : HD_OUTPUT_NULL;
+  enum hd_output how = hd__session_once(s) ? HD_OUTPUT_SHOW : HD_OUTPUT_NULL;
   int rc = hd_streams_open(&w->streams, &s->input, how, NULL, err);
   if (rc != HD_OK) return rc;
   w->before = w->control.good.executions + w->control.good.infeasible;
@@ -43,8 +43,10 @@ static int start_others(struct hd_session *s, struct hd_err *err) {
   return HD_OK;
 }
 
-/* The program died before the runtime was ready (a missing library, say): runs it once more, to show its output. */
-static int explain_start(struct hd_session *s, struct hd_err *err) {
+/* The program died before the runtime was ready (a missing library, say): runs it once more, to show its output, unless that
+ * was seen. */
+static int explain_start(struct hd_session *s, struct hd_outcome *died, struct hd_err *err) {
+  if (hd__session_once(s)) return hd_start_failed(died, s->command.argv[0], err);
   struct hd_str said;
   hd_str_init(&said);
   struct hd_streams streams;
@@ -99,6 +101,17 @@ static unsigned retries(struct hd_worker *w) {
 
 #define DROPS 20 /* a search that goes on finding what does not come out again ends */
 
+/* Its process has died. */
+static int died_once(struct hd_session *s, struct hd_worker *w, const struct hd_outcome *o,
+                     struct hd_err *err) {
+  if (o->end == HD_PROCESS_DIED && o->signal == SIGKILL && hd_control_sane(&w->control))
+    return hd_fail(err, HD_EENV,
+                   "%s was killed by SIGKILL from outside: what it would have done is not known",
+                   s->command.argv[0]);
+  hd__session_death(s, w, o, true);
+  return s->failed;
+}
+
 /* Whether the process was killed from outside, not by the program: then the execution is repeated. */
 static bool killed_from_outside(struct hd_worker *w, const struct hd_outcome *o) {
   if ((o->end != HD_PROCESS_DIED && o->end != HD_PROCESS_START) || o->signal != SIGKILL) return false;
@@ -120,8 +133,8 @@ static int ended(struct hd_session *s, unsigned i, struct hd_outcome *o, bool *a
     *again = true;
     return HD_OK;
   }
-  bool outside = sane && killed_from_outside(w, o);
-  if (o->end == HD_PROCESS_START && !outside) return explain_start(s, err);
+  bool outside = sane && !hd__session_once(s) && killed_from_outside(w, o);
+  if (o->end == HD_PROCESS_START && !outside) return explain_start(s, o, err);
   if (o->end == HD_PROCESS_ERROR) *stop = HD_STOP_ERROR;
   if (w->dropped) { /* what it reported was a matter of the machine: the search goes on without that execution */
     hd_inexact_note(s->carried.inexact, HD_INEXACT_NOT_AGAIN, 0);
@@ -131,6 +144,7 @@ static int ended(struct hd_session *s, unsigned i, struct hd_outcome *o, bool *a
   if (o->end == HD_PROCESS_ERROR || o->end == HD_PROCESS_DONE) return HD_OK;
   hd_control_died(&w->control);
   if (o->end == HD_PROCESS_STOPPED) return HD_OK;
+  if (hd__session_once(s)) return died_once(s, w, o, err);
   *again = true;
   if (outside) {
     if (o->end == HD_PROCESS_DIED) w->control.ctl->retry = 1;
@@ -251,7 +265,7 @@ static int watch_all(struct hd_session *s, const struct hd_watch *given, enum hd
 int hd__crew_run(struct hd_session *s, enum hd_stop *stop, struct hd_err *err) {
   struct hd_watch watch = {
       .hang_timeout = s->config.hang_timeout,
-      .step_timeout = s->config.search.mode == HD_MODE_RUN ? 0 : HD_STEP_TIMEOUT * s->config.hang_timeout,
+      .step_timeout = hd__session_once(s) ? 0 : HD_STEP_TIMEOUT * s->config.hang_timeout,
       .deadline = s->deadline,
   };
   *stop = HD_STOP_FINISHED;

@@ -35,6 +35,7 @@ struct driven {
   uint64_t unordered[HD_MAX_THREADS]; /* an operation whose effect on the order is not known; 0: none */
   HD_VEC(hd_expr_ref) same;           /* of symbols: the symbol of the same read, which was logged before */
   unsigned rounds;                    /* how often the search began */
+  struct hd__races *races;            /* NULL: not looked for */
 };
 
 /* ---- which memory is shared ---- */
@@ -129,6 +130,7 @@ static void add_branch(struct driven *b, const struct hd_symbolic_record *r, con
     e = other;
     other = swap;
   }
+  hd__concrete_note(b->s, r->site, r->why);
   bool program = r->why == HD_WHY_BRANCH || r->why == HD_WHY_CASE;
   bool fixed = r->why == HD_WHY_RANGE || r->why == HD_WHY_ASSUME;
   uint64_t always;
@@ -301,7 +303,9 @@ static void write_inputs(const struct driven *b, struct hd_symbolic *sym, const 
   }
 }
 
-static int execute(struct driven *b, const struct hd_cc_plan *plan, enum hd_stop *stop, struct hd_err *err) {
+/* `inputs`: values of all inputs, `nbytes` in all; NULL: those of the plan. */
+static int execute(struct driven *b, const struct hd_cc_plan *plan, const uint8_t *inputs, uint32_t nbytes,
+                   enum hd_stop *stop, struct hd_err *err) {
   struct hd_session *s = b->s;
   struct hd_worker *w = &s->worker[0];
   struct hd_control *c = &w->control;
@@ -323,6 +327,7 @@ static int execute(struct driven *b, const struct hd_cc_plan *plan, enum hd_stop
   sym->round++;
   static const struct hd_values none;
   write_inputs(b, sym, plan->inputs ? plan->inputs : &none);
+  if (inputs) memcpy(sym->bytes, inputs, nbytes);
   w->seen = 0;
   w->fruitless = w->retries = 0;
   w->retried = 0;
@@ -330,8 +335,25 @@ static int execute(struct driven *b, const struct hd_cc_plan *plan, enum hd_stop
   return hd__crew_run(s, stop, err);
 }
 
+/* The distance of an address in the process. */
+static uint32_t distance(void *arg, uint64_t pc) {
+  struct driven *b = arg;
+  const struct hd_session_config *c = &b->s->config;
+  const struct hd_ctl *ctl = b->s->worker[0].control.ctl;
+  for (uint32_t i = 0; i < ctl->status.nmodules && i < HD_MAX_MODULES; i++) {
+    const struct hd_module *m = &ctl->module[i];
+    if (pc <= m->start || pc > m->end) continue;
+    if (!i) return c->distance(c->distance_arg, HD_AIM_CODE(0, pc - 1 - m->base));
+    for (uint32_t k = 0; k < c->search.aims.nlibraries; k++)
+      if (strncmp(hd_base_name(m->path), c->search.aims.library[k], HD_AIM_LIBRARY_NAME) == 0)
+        return c->distance(c->distance_arg, HD_AIM_CODE(k + 1, pc - 1 - m->base));
+  }
+  return HD_AIM_FAR;
+}
+
 static void begin(struct driven *b) {
   hd_cc_free(b->search);
+  if (b->races) hd__races_restart(b->races);
   b->search = hd_cc_new(b->s->config.driver, b->x, b->solver, &b->options);
   b->rounds++;
 }
@@ -350,6 +372,7 @@ static void conclude(struct driven *b) {
   switch (s->config.driver) {
     case HD_CC_SEQUENTIAL: note(s, HD_INEXACT_ALONE, 1); break;
     case HD_CC_HYPER: note(s, HD_INEXACT_VARIED, 1); break;
+    case HD_CC_MTA: note(s, HD_INEXACT_TRACES, 1); break;
     default: note(s, HD_INEXACT_INTERFERENCES, 1);
   }
 }
@@ -359,8 +382,10 @@ static int search(struct driven *b, enum hd_stop *stop, struct hd_err *err) {
   const struct hd_control *c = &s->worker[0].control;
   struct hd_cc_plan plan = {0};
   enum hd_cc_state state = HD_CC_GOES_ON;
+  const uint8_t *inputs = NULL; /* of a plan for a data race, which the driver knows nothing of */
+  uint32_t nbytes = 0;
   while (state == HD_CC_GOES_ON) {
-    int rc = execute(b, &plan, stop, err);
+    int rc = execute(b, &plan, inputs, nbytes, stop, err);
     if (rc != HD_OK || !hd_control_sane(c)) return rc;
     const struct hd_symbolic *sym = hd_control_symbolic(c);
     if (sym->no_shadow && sym->ninputs)
@@ -373,10 +398,12 @@ static int search(struct driven *b, enum hd_stop *stop, struct hd_err *err) {
     if (learn(b, event, n) && *stop == HD_STOP_FINISHED) {
       begin(b);
       plan = (struct hd_cc_plan){0};
+      inputs = NULL;
       continue;
     }
     load(b, event, n);
-    hd_cc_observe(b->search, b->event.v, b->event.n);
+    if (!inputs) hd_cc_observe(b->search, b->event.v, b->event.n);
+    if (b->races) hd__races_look(b->races, event, n);
     if (*stop != HD_STOP_FINISHED) return HD_OK;
     if (hd_interrupts() > 0) {
       *stop = HD_STOP_INTERRUPTED;
@@ -386,6 +413,8 @@ static int search(struct driven *b, enum hd_stop *stop, struct hd_err *err) {
       *stop = HD_STOP_TIME;
       return HD_OK;
     }
+    inputs = NULL;
+    if (b->races && hd__races_next(b->races, &plan, &inputs, &nbytes)) continue;
     state = hd_cc_next(b->search, &plan, s->deadline);
     if (state == HD_CC_LATE) *stop = HD_STOP_TIME;
   }
@@ -398,17 +427,23 @@ static void report(struct driven *b, enum hd_stop stop) {
   struct hd_session *s = b->s;
   const struct hd_cc_stats *st = hd_cc_stats(b->search);
   const struct hd_cc_branch *branch = hd_cc_branches(b->search, &n);
+  bool mta = s->config.driver == HD_CC_MTA;
   const char *why = stop != HD_STOP_FINISHED ? "the search stopped before"
                     : st->unknown            ? "the solver gave up"
+                    : mta                    ? "no order or combination of the executions leads there"
                                              : "no scenario leads there";
   for (size_t i = 0; i < n; i++)
-    hd_vec_push(&s->branches, ((struct hd_branch_outcome){.site = branch[i].site,
-                                                          .thread = branch[i].thread,
-                                                          .degree = branch[i].degree,
-                                                          .taken = branch[i].taken,
-                                                          .covered = branch[i].covered,
-                                                          .why = why}));
+    hd_vec_push(&s->branches, ((struct hd_branch_outcome){
+                                  .site = branch[i].site,
+                                  .thread = branch[i].thread,
+                                  .degree = mta ? -1 : branch[i].degree,
+                                  .way = mta && branch[i].covered ? HD_WAY_ALONE + (unsigned)branch[i].degree
+                                                                  : HD_WAY_UNKNOWN,
+                                  .taken = branch[i].taken,
+                                  .covered = branch[i].covered,
+                                  .why = why}));
   hd__branches_report(s, "inputs or shared memory", hd_solver_stats(b->solver));
+  if (s->config.covered && b->races) hd__races_report(b->races, s->config.covered);
   if (s->config.covered && s->config.driver == HD_CC_BOUNDED)
     hd_str_addf(s->config.covered,
                 "scenarios: %llu (%llu executed, %llu without a schedule, %llu without inputs)\n",
@@ -417,10 +452,18 @@ static void report(struct driven *b, enum hd_stop stop) {
 }
 
 int hd__driven_run(struct hd_session *s, enum hd_stop *stop, struct hd_err *err) {
-  struct driven b = {
-      .s = s, .options = {.max_degree = s->config.interference, .until_full = s->config.until_covered}};
+  struct driven b = {.s = s,
+                     .options = {.max_degree = s->config.interference,
+                                 .until_full = s->config.until_covered,
+                                 .order = s->config.order}};
   b.x = hd_exprs_new();
+  if (s->config.distance) {
+    b.options.distance = distance;
+    b.options.distance_arg = &b;
+    b.options.order = HD_CC_NEAREST;
+  }
   b.import = hd_import_new(b.x);
+  if (s->config.datarace) b.races = hd__races_new(s, s->config.race_detector);
   int rc = hd_solver_new(&b.solver, b.x, hd_libdir(), QUERY_SECONDS, err);
   if (rc == HD_OK && s->config.queries) rc = hd__queries_begin(s, b.solver, err);
   if (rc == HD_OK) {
@@ -432,6 +475,7 @@ int hd__driven_run(struct hd_session *s, enum hd_stop *stop, struct hd_err *err)
     }
   }
   hd_cc_free(b.search);
+  hd__races_free(b.races);
   hd_solver_free(b.solver);
   hd_import_free(b.import);
   hd_exprs_free(b.x);

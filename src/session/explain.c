@@ -197,7 +197,7 @@ static int find_order(struct explainer *x, double deadline, struct hd_err *err) 
     rc = hd_reduce_try(x->command, &other, x->input, x->f, x->hang_timeout, &fails, err);
     free(other.step);
     if (rc != HD_OK || fails) continue;
-    hd_story_order(story, all[i].first, all[i].second);
+    hd_story_order(story, run->event, run->nevents, all[i].first, all[i].second);
     break;
   }
   free(all);

@@ -43,6 +43,26 @@ void hd_inputs_take(struct hd_inputs *to, const struct hd_control *c) {
   }
 }
 
+static void ask(struct hd_symbolic *s, struct hd_symbolic_input in, const char *name) {
+  in.index = (s->args >> 16) + s->ninputs;
+  in.at = s->nbytes;
+  strncpy(in.name, name, HD_INPUT_NAME - 1);
+  s->input[s->ninputs++] = in;
+  s->nbytes += in.size;
+}
+
+void hd_inputs_ask(const struct hd_control *c, uint32_t args, const struct hd_input_source *source,
+                   unsigned n) {
+  struct hd_symbolic *s = hd_control_symbolic(c);
+  s->args = args;
+  for (unsigned i = 0; i < n; i++) {
+    ask(s, (struct hd_symbolic_input){.size = source[i].size, .flags = source[i].kind}, source[i].name);
+    if (source[i].kind == HD_INPUT_ENVIRONMENT) continue;
+    unsigned flags = HD_INPUT_RANGE | HD_INPUT_SIGNED | HD_INPUT_LENGTH;
+    ask(s, (struct hd_symbolic_input){.size = 8, .flags = flags, .hi = source[i].size}, source[i].name);
+  }
+}
+
 void hd_inputs_put(const struct hd_inputs *in, const struct hd_control *c) {
   struct hd_symbolic *s = hd_control_symbolic(c);
   for (size_t i = 0; i < in->n && i < HD_MAX_INPUTS; i++) {
@@ -58,14 +78,25 @@ void hd_inputs_put(const struct hd_inputs *in, const struct hd_control *c) {
   }
 }
 
-/* A number, or the bytes. */
-static char *value_text(const struct hd_symbolic_input *x, const uint8_t *byte) {
+static uint64_t number_of(const uint8_t *byte, uint32_t size) {
+  uint64_t v = 0;
+  for (uint32_t i = size; i-- > 0;) v = v << 8 | byte[i];
+  return v;
+}
+
+static bool has_length(const struct hd_symbolic_input *x) {
+  return x->flags & (HD_INPUT_STDIN | HD_INPUT_FILE) && !(x->flags & HD_INPUT_LENGTH);
+}
+
+/* A number, or the bytes: of a file so many of them. */
+static char *value_text(const struct hd_symbolic_input *x, const uint8_t *byte, uint64_t length) {
   uint32_t size = x->size;
-  if (x->flags & HD_INPUT_TEXT) /* a string */
+  if (x->flags & (HD_INPUT_TEXT | HD_INPUT_ENVIRONMENT)) /* a string */
     size = (uint32_t)strnlen((const char *)byte, size);
+  else if (has_length(x))
+    size = length < size ? (uint32_t)length : size;
   else if (x->size == 1 || x->size == 2 || x->size == 4 || x->size == 8) {
-    uint64_t v = 0;
-    for (uint32_t i = x->size; i-- > 0;) v = v << 8 | byte[i];
+    uint64_t v = number_of(byte, size);
     unsigned up = 64 - 8 * x->size;
     int64_t n = (int64_t)(v << up) >> up;
     if (n >= 0 || (x->flags & (HD_INPUT_SIGNED | HD_INPUT_RANGE))) return hd_sprintf("%lld", (long long)n);
@@ -88,13 +119,16 @@ void hd_inputs_show(struct hd_finding *f, const struct hd_inputs *in, const stru
   for (size_t i = 0; i < in->n; i++) {
     const struct hd_symbolic_input *x = &in->v[i];
     if (x->thread >= rec->nthreads) continue; /* it is another execution's */
+    if (x->flags & HD_INPUT_LENGTH) continue; /* the contents show it */
+    const struct hd_symbolic_input *next = has_length(x) && i + 1 < in->n ? x + 1 : NULL;
     struct hd_input_shown *to = &f->input[f->ninputs++];
     to->thread = hd_thread_name(rec->thread, rec->nthreads, x->thread);
     to->name = hd_strdup(x->name);
     for (char *c = to->name; *c; c++)
       if ((unsigned char)*c < ' ' || *c == 0x7f) *c = '?';
     to->index = x->index;
-    to->value = value_text(x, in->bytes + x->at);
+    to->value =
+        value_text(x, in->bytes + x->at, next ? number_of(in->bytes + next->at, next->size) : x->size);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "report/report.h"
 #include "session/control.h"
+#include "session/session.h"
 
 /* Values of inputs. `at` of each is a position in `bytes`. */
 struct hd_inputs {
@@ -17,6 +18,10 @@ void hd_inputs_copy(struct hd_inputs *to, const struct hd_inputs *from);
 void hd_inputs_take(struct hd_inputs *to, const struct hd_control *c);
 /* Writes them where the runtime reads them. */
 void hd_inputs_put(const struct hd_inputs *in, const struct hd_control *c);
+
+/* Asks the runtime for arguments (how many << 16 | their size) and for sources. */
+void hd_inputs_ask(const struct hd_control *c, uint32_t args, const struct hd_input_source *source,
+                   unsigned n);
 
 /* Adds them to the finding, for people. */
 void hd_inputs_show(struct hd_finding *f, const struct hd_inputs *in, const struct hd_finding_rec *rec);

@@ -25,6 +25,15 @@ static const char *const why_text[HD_WHY_COUNT] = {
 #undef HD_SYMBOLIC_WHY
 };
 
+#define MAX_CONCRETE 200
+
+void hd__concrete_note(struct hd_session *s, uint64_t site, unsigned why) {
+  if (why < HD_WHY_ADDRESS || why >= HD_WHY_COUNT || s->concrete.n == MAX_CONCRETE) return;
+  for (size_t i = 0; i < s->concrete.n; i++)
+    if (s->concrete.v[i].site == site && s->concrete.v[i].why == why_text[why]) return;
+  hd_vec_push(&s->concrete, ((struct hd_branch_outcome){.site = site, .why = why_text[why]}));
+}
+
 /* How long the solver may take for a question. */
 static double query_seconds(void) {
   const char *test = getenv("HEDDLE_TEST_SOLVER");
@@ -37,6 +46,7 @@ static int add_class(struct hd_session *s, struct hd_partition *p, struct hd_err
   const struct hd_symbolic *sym = hd_control_symbolic(c);
   size_t n = sym->ncond < HD_MAX_CONDITIONS ? sym->ncond : HD_MAX_CONDITIONS;
   const struct hd_condition *condition = hd_control_area(c, HD_SHM_CONDITIONS);
+  for (size_t i = 0; i < n; i++) hd__concrete_note(s, condition[i].site, condition[i].why);
   long wrong = hd_partition_add(p, sym, hd_control_area(c, HD_SHM_EXPRS), condition, n);
   if (sym->full) hd_inexact_note(s->past.inexact, HD_INEXACT_INPUT_ROOM, 0);
   if (wrong < 0) return HD_OK;
@@ -84,14 +94,16 @@ static void keep(void *arg, const struct hd_outcome_seen *o) {
 void hd__branches_report(struct hd_session *s, const char *what, const struct hd_solver_stats *q) {
   const struct hd_control *c = &s->worker[0].control;
   struct hd_str *out = s->config.covered;
-  if (s->branches.n && hd_control_sane(c)) {
+  if ((s->branches.n || s->concrete.n) && hd_control_sane(c)) {
     struct hd_symbolizer *sym =
         hd_symbolizer_new(c->ctl->module, c->ctl->status.nmodules, s->command.program.path, s->command.cwd);
     hd_branches_locate(&s->branches, sym);
+    hd_branches_locate(&s->concrete, sym);
     hd_symbolizer_free(sym);
   }
   if (!out) return;
   hd_branches_text(out, &s->branches, what);
+  hd_concrete_text(out, &s->concrete);
   if (q->queries)
     hd_str_addf(out, "solver: %llu questions, %llu asked of Z3 in %.2f s, %llu without an answer\n",
                 (unsigned long long)q->queries, (unsigned long long)q->asked, q->seconds,
@@ -101,7 +113,7 @@ void hd__branches_report(struct hd_session *s, const char *what, const struct hd
 int hd__queries_begin(const struct hd_session *s, struct hd_solver *solver, struct hd_err *err) {
   const char *folder = s->config.queries;
   if (mkdir(folder, 0777) && errno != EEXIST)
-    return hd_fail(err, HD_EENV, "--queries %s: cannot make the folder: %s", folder, strerror(errno));
+    return hd_fail(err, HD_EENV, "--queries %s: cannot create the folder: %s", folder, strerror(errno));
   if (access(folder, W_OK | X_OK)) return hd_fail(err, HD_EENV, "--queries %s: cannot write there", folder);
   hd_solver_export(solver, folder);
   return HD_OK;
@@ -145,8 +157,12 @@ int hd__partition_run(struct hd_session *s, enum hd_stop *stop, struct hd_err *e
     rc = next_round(s, err);
     if (rc != HD_OK) break;
   }
+  if (*stop != HD_STOP_FINISHED && hd_control_sane(c))
+    c->shared->over = 0; /* the last round was; not all rounds */
   if (rc == HD_OK) {
     hd_partition_outcomes(p, keep, &s->branches);
+    for (size_t i = 0; i < s->branches.n && *stop != HD_STOP_FINISHED; i++)
+      s->branches.v[i].why = "the search stopped before";
     hd__branches_report(s, "inputs", hd_partition_stats(p));
   }
   hd_partition_free(p);

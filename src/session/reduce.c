@@ -182,6 +182,26 @@ int hd_reduce_try(const struct hd_command *cmd, const struct hd_schedule *s, con
   return HD_OK;
 }
 
+struct attempt {
+  struct reducer *r;
+  const struct hd_finding *f;
+};
+
+static bool surely_fails(void *arg, const struct hd_schedule *s) {
+  struct attempt *a = arg;
+  struct hd_config config;
+  struct hd_control c;
+  struct hd_outcome outcome;
+  struct hd_err err;
+  reduce_config(s, a->f, &config);
+  config.max_executions = 1;
+  if (run(a->r, s, &config, hd_now() + TRY_SECONDS, &c, &outcome, &err) != HD_OK) return false;
+  const hd_step *step;
+  bool fails = outcome.end == HD_PROCESS_DONE && result_of(&c, &step).found;
+  hd_control_fini(&c);
+  return fails;
+}
+
 static bool same_identity(const struct hd_finding *a, const struct hd_finding *b) {
   char *x = hd_finding_identity(a), *y = hd_finding_identity(b);
   bool same = strcmp(x, y) == 0;
@@ -225,6 +245,8 @@ int hd_reduce(const struct hd_command *cmd, const struct hd_schedule *s, const s
   take_steps(&best, s);
   /* Where one execution takes long, a search of others comes to little. */
   double share = s->nsteps > HD_LONG_SCHEDULE ? 0.7 : 0.4;
+  if (best.inputs.n && !s->partial)
+    out->tries += hd_reduce_inputs(&best, surely_fails, &(struct attempt){&r, f}, started + seconds * 0.3);
   int rc = change(&r, &best, f, started + seconds * share, &found, err);
   bool go_on = hd_interrupts() == 0 && hd_now() < r.deadline;
   if (rc == HD_OK && found && out->after.preemptions && !s->partial && go_on)

@@ -37,6 +37,23 @@ void hd_replay_fini(struct hd_replay *r) {
   hd_input_fini(&r->input);
 }
 
+struct hd_finding *hd_replay_finding(const struct hd_replay *r, const struct hd_rerun *run, const char *dir,
+                                     struct hd_symbolizer **sym) {
+  const struct hd_schedule *s = &r->stored.schedule;
+  struct hd_finding *f = hd_rerun_finding(run, &r->stored.command, sym);
+  f->execution = s->execution;
+  f->seed = s->seed;
+  f->key = s->key;
+  f->steps = s->nsteps;
+  memcpy(f->strategy, s->strategy, sizeof f->strategy);
+  f->replays = true;
+  f->folder = hd_strdup(dir);
+  const char *name = strrchr(dir, '/');
+  uint64_t id;
+  if (hd_parse_u64(name ? name + 1 : dir, 10, 1000000000, &id)) f->id = (unsigned)id;
+  return f;
+}
+
 /* ---- comparing events ---- */
 
 /* The stored and the new trace, event by event. */
@@ -144,6 +161,11 @@ int hd_replay_compare(const struct hd_replay *r, const struct hd_rerun *run, str
   hd_str_init(&out->why);
   hd_str_init(&out->want);
   hd_str_init(&out->got);
+  if (r->stored.nevents == 0) { /* `heddle run` recorded none */
+    out->same = hd_rerun_same(run, &r->stored.schedule, &out->why);
+    out->result = out->same ? HD_REPLAY_SAME : run->error ? HD_REPLAY_ERROR : HD_REPLAY_NOT_REPRODUCED;
+    return check_start(r, run, err);
+  }
   int rc = first_difference(r, run, false, true, &p, &differs, err);
   close_pairs(&p);
   out->whole = rc == HD_OK && !differs;

@@ -119,7 +119,7 @@ static int execute(const struct hd_command *cmd, const struct before *b, const s
                    const struct hd_input *in, enum hd_output how, struct hd_str *kept, double hang_timeout,
                    struct hd_rerun *out, struct hd_err *err) {
   static const struct hd_schedule none;
-  *out = (struct hd_rerun){.control = {.fd = -1, .search_fd = -1}};
+  *out = HD_RERUN_NONE;
   struct hd_control *c = &out->control;
   int rc = hd_control_init(c, config, NULL, err);
   if (rc != HD_OK) return rc;
@@ -166,7 +166,7 @@ void hd_rerun_fini(struct hd_rerun *r) {
   free(r->module);
   free(r->error);
   free(r->kept);
-  *r = (struct hd_rerun){.control = {.fd = -1, .search_fd = -1}};
+  *r = HD_RERUN_NONE;
 }
 
 /* "at step 12 the schedule wants thread 2 ..." */

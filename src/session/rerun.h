@@ -26,6 +26,12 @@ struct hd_rerun {
   struct hd_status status;
 };
 
+/* Of nothing. */
+#define HD_RERUN_NONE                       \
+  (struct hd_rerun) {                       \
+    .control = {.fd = -1, .search_fd = -1 } \
+  }
+
 /* Executes the schedule in a fresh process. */
 int hd_rerun_schedule(const struct hd_command *cmd, const struct hd_schedule *s, const struct hd_input *in,
                       enum hd_output how, struct hd_str *kept, double hang_timeout, struct hd_rerun *out,
@@ -82,6 +88,13 @@ void hd_reduction_fini(struct hd_reduction *r);
 int hd_reduce_try(const struct hd_command *cmd, const struct hd_schedule *s, const struct hd_input *in,
                   const struct hd_finding *f, double hang_timeout, bool *fails, struct hd_err *err);
 
+/* ---- reduce_inputs.c ---- */
+
+/* Whether an execution of the schedule, with its inputs, surely has the finding. */
+typedef bool hd_reduce_fails(void *arg, const struct hd_schedule *s);
+/* Makes the schedule's inputs smaller. Returns how many executions that took. */
+unsigned hd_reduce_inputs(struct hd_schedule *s, hd_reduce_fails *fails, void *arg, double deadline);
+
 /* ---- explain.c ---- */
 
 /* Searches for a smaller schedule with the finding. If it finds one, it replaces the finding by that of the smaller
@@ -101,6 +114,10 @@ struct hd_replay {
 /* Reads the folder (as hd_store_read) and checks that its program can be run. */
 int hd_replay_init(struct hd_replay *r, const char *dir, bool original, struct hd_err *err);
 void hd_replay_fini(struct hd_replay *r);
+
+/* The finding of a run that reproduced it, with what is stored of its search. The caller frees both; `sym` may be NULL. */
+struct hd_finding *hd_replay_finding(const struct hd_replay *r, const struct hd_rerun *run, const char *dir,
+                                     struct hd_symbolizer **sym);
 
 /* From best to worst. */
 enum hd_replay_result {

@@ -84,21 +84,47 @@ static bool is_kept(const struct hd_session *s) {
          (s->config.out || stat(s->store.dir, &st) == 0);
 }
 
-json_t *hd__session_coverage(const struct hd_session *s) {
-  const struct hd_control *c = &s->worker[0].control;
-  if ((!s->config.coverage && !is_kept(s)) || !hd_control_sane(c)) return NULL;
-  const struct hd_cover *part[HD_MAX_WORKERS];
+/* The tables of the workers that have observed anything; returns how many. */
+static size_t tables(const struct hd_control *c, const struct hd_cover *part[HD_MAX_WORKERS]) {
   size_t n = 0;
   unsigned crew = c->shared->crew < HD_MAX_WORKERS ? c->shared->crew : HD_MAX_WORKERS;
   for (unsigned i = 0; i < crew; i++) {
     const struct hd_cover *p = (const void *)((char *)c->shared + HD_SEARCH_COVER + i * HD_COVER_SIZE);
     if (p->begun) part[n++] = p;
   }
-  struct hd_symbolizer *sym =
-      hd_symbolizer_new(c->ctl->module, c->ctl->status.nmodules, s->command.program.path, s->command.cwd);
+  return n;
+}
+
+static struct hd_symbolizer *symbolizer(const struct hd_session *s) {
+  const struct hd_ctl *ctl = s->worker[0].control.ctl;
+  return hd_symbolizer_new(ctl->module, ctl->status.nmodules, s->command.program.path, s->command.cwd);
+}
+
+json_t *hd__session_coverage(const struct hd_session *s) {
+  const struct hd_control *c = &s->worker[0].control;
+  if ((!s->config.coverage && !is_kept(s)) || !hd_control_sane(c)) return NULL;
+  const struct hd_cover *part[HD_MAX_WORKERS];
+  size_t n = tables(c, part);
+  struct hd_symbolizer *sym = symbolizer(s);
   json_t *coverage = hd_json_coverage(part, n, sym);
   hd_symbolizer_free(sym);
   return coverage;
+}
+
+void hd__session_lock_orders(struct hd_session *s) {
+  const struct hd_control *c = &s->worker[0].control;
+  /* Nothing is said where a deadlock may have come that is not among the findings. */
+  if (!s->config.lock_order || s->hidden_deadlock || s->reported_before || !hd_control_sane(c) ||
+      s->config.search.ignore >> HD_KIND_DEADLOCK & 1)
+    return;
+  const struct hd_cover *part[HD_MAX_WORKERS];
+  size_t n = tables(c, part);
+  bool any = false;
+  for (size_t i = 0; i < n; i++) any |= part[i]->ncycles > 0;
+  if (!any) return;
+  struct hd_symbolizer *sym = symbolizer(s);
+  hd_lock_orders_find(&s->summary.lock_orders, part, n, s->finding.v, s->finding.n, sym);
+  hd_symbolizer_free(sym);
 }
 
 void hd__session_keep(struct hd_session *s, const struct hd_summary *sum) {

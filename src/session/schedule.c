@@ -12,7 +12,7 @@
 
 #define SCHEDULE_HEAD "heddle-schedule 1"
 #define WRAP 100
-#define PLAIN_MAX (1u << 20) /* accesses recorded before it is known which memory is shared */
+#define PLAIN_MAX (1u << 21) /* accesses recorded before it is known which memory is shared */
 
 /* ---- schedule: writing ---- */
 

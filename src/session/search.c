@@ -95,6 +95,8 @@ static bool bound_cut(const struct hd_session *s) {
   return c->config.bound_kind && c->shared->bound_cut == hd_shared_cut(c->shared, &c->config);
 }
 
+bool hd__session_once(const struct hd_session *s) { return s->config.search.mode == HD_MODE_RUN; }
+
 bool hd__session_complete(const struct hd_session *s) {
   struct hd_status st = hd__session_total(s);
   return s->config.search.mode == HD_MODE_CHECK && s->worker[0].control.shared->over && !bound_cut(s) &&
@@ -148,7 +150,7 @@ static void fill_schedule(const struct hd_worker *w, const struct hd_capture *c,
   *out = (struct hd_schedule){
       .seed = config->seed,
       .execution = c->rec->execution,
-      .max_length = config->max_length,
+      .max_length = c->max_length,
       .ignore = config->ignore,
       .key = c->rec->key,
       .restart = w->control.good.restart == HD_RESTART_FORK ? HD_RESTART_FORK : HD_RESTART_MEMORY,
@@ -205,7 +207,7 @@ static struct hd_finding *make_finding(struct hd_session *s, const struct hd_wor
                                        const struct hd_schedule *schedule) {
   struct hd_str why;
   hd_str_init(&why);
-  bool same = hd_rerun_same(r, schedule, &why);
+  bool same = !hd__session_once(s) && hd_rerun_same(r, schedule, &why);
   /* The record of a death has no places; prefer the record that has some. */
   bool use_rerun = same && (c->rec->partial || !r->capture.rec->partial);
   const struct hd_ctl *ctl = w->control.ctl;
@@ -227,7 +229,8 @@ static struct hd_finding *make_finding(struct hd_session *s, const struct hd_wor
   if (c->rec->phase == HD_PHASE_PREDICTED) part = HD_WANTED_NAME;
   snprintf(f->strategy, sizeof f->strategy, "%s", part ? part : s->config.search.strategy);
   f->replays = same;
-  if (!same) f->no_replay = hd_strdup(why.s);
+  f->untried = hd__session_once(s);
+  if (!same && !f->untried) f->no_replay = hd_strdup(why.s);
   hd_str_fini(&why);
   return f;
 }
@@ -342,7 +345,7 @@ static void unconfirmed(struct hd_session *s, const struct hd_capture *c) {
   hd_inexact_note(s->carried.inexact, HD_INEXACT_UNCONFIRMED, at && at->npc ? at->pc[0] : 0);
 }
 
-/* Confirms a finding; adds it if it is new and not suppressed. `sure`: it has come out several times. Returns false when
+/* Confirms a finding, unless nothing is run twice; adds it if it is new and not suppressed. `sure`: it has come out several times. Returns false when
  * it did not come out again when its schedule was run. */
 static bool handle(struct hd_session *s, const struct hd_worker *w, const struct hd_capture *c, bool sure) {
   struct hd_err err;
@@ -355,9 +358,9 @@ static bool handle(struct hd_session *s, const struct hd_worker *w, const struct
   fill_schedule(w, c, &schedule);
   struct hd_str output;
   hd_str_init(&output);
-  struct hd_rerun r;
-  bool same;
-  int rc = prove(s, &schedule, c->rec->partial && c->rec->signal == SIGKILL, &output, &r, &same, &err);
+  struct hd_rerun r = HD_RERUN_NONE;
+  bool same = false, killed = c->rec->partial && c->rec->signal == SIGKILL;
+  int rc = hd__session_once(s) ? HD_OK : prove(s, &schedule, killed, &output, &r, &same, &err);
   if (rc != HD_OK) {
     hd_inputs_fini(&schedule.inputs);
     hd_str_fini(&output);
@@ -365,7 +368,7 @@ static bool handle(struct hd_session *s, const struct hd_worker *w, const struct
     return true;
   }
   bool stopped = !same && r.outcome.end == HD_PROCESS_STOPPED;
-  if (!same && (!sure || stopped)) {
+  if (!same && !hd__session_once(s) && (!sure || stopped)) {
     if (stopped) unconfirmed(s, c);
     hd_inputs_fini(&schedule.inputs);
     hd_rerun_fini(&r);
@@ -385,6 +388,7 @@ static bool handle(struct hd_session *s, const struct hd_worker *w, const struct
   bool hidden = fresh && (hd_suppressed(s->suppressions, f) ||
                           (s->config.wants && !s->config.wants(s->config.wants_arg, f)));
   s->suppressed += hidden;
+  s->hidden_deadlock |= hidden && f->kind == HD_KIND_DEADLOCK;
   hd_finding_said(f, output.s ? output.s : "", output.n);
   struct hd_record record = {NULL, &schedule, &r, &s->command, &s->input, &output, NULL};
   if (fresh && !hidden)
@@ -472,6 +476,7 @@ static void summarise_request(const struct hd_session *s, struct hd_summary *sum
   bool systematic = hd_strategy_systematic(c->strategy);
   sum->command = s->command.argv;
   sum->strategy = c->strategy;
+  sum->once = hd__session_once(s);
   sum->systematic = systematic && c->mode == HD_MODE_CHECK;
   sum->seed = c->seed;
   sum->preload = s->config.preload;
@@ -541,6 +546,7 @@ void hd__session_conclude(struct hd_session *s, enum hd_stop stop) {
   sum->executions += s->deaths;
   sum->input_classes = s->classes;
   sum->branches = &s->branches;
+  sum->concrete = &s->concrete;
   sum->processes = s->processes;
   sum->ranks = s->ranks;
   sum->suppressed = s->suppressed;
@@ -556,6 +562,7 @@ void hd__session_conclude(struct hd_session *s, enum hd_stop stop) {
   sum->last_pair = s->news.pair;
   sum->class_count = hd__session_classes(s, st, &sum->classes_known);
   sum->coverage = hd__session_coverage(s);
+  hd__session_lock_orders(s);
   if (s->roles.k) sum->roles = &s->roles;
   for (int i = 0; i < HD_MAX_PHASES && st->phase[i].strategy[0]; i++) {
     sum->phase[i].strategy = st->phase[i].strategy;

@@ -148,7 +148,8 @@ int hd_session_run(struct hd_session *s, struct hd_err *err) {
   s->deadline = s->config.time > 0 ? s->started + s->config.time - s->prepared : 0;
   double outer = hd_time_begin(s->deadline > 0 ? s->deadline + hd_session_grace(s->config.time) : 0);
   bool all_inputs = s->config.search.symbolic & HD_SYMBOLIC_CONDITIONS;
-  if (all_inputs) hd_control_symbolic(&s->worker[0].control)->args = s->config.symbolic_args;
+  if (all_inputs)
+    hd_inputs_ask(&s->worker[0].control, s->config.symbolic_args, s->config.sources, s->config.nsources);
   int rc = s->config.driver ? hd__driven_run(s, &stop, err)
            : all_inputs     ? hd__partition_run(s, &stop, err)
                             : hd__crew_run(s, &stop, err);
@@ -198,6 +199,7 @@ void hd_session_free(struct hd_session *s) {
   hd_summary_fini(&s->summary);
   hd_roles_fini(&s->roles);
   hd_branches_free(&s->branches);
+  hd_branches_free(&s->concrete);
   hd_str_fini(&s->error);
   hd_input_fini(&s->input);
   hd_suppressions_free(s->suppressions);

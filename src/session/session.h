@@ -16,6 +16,7 @@
 #include "abi/abi.h"
 #include "base/base.h"
 #include "concolic/concolic.h"
+#include "predict/predict.h"
 #include "report/report.h"
 
 /* ---- configuration ---- */
@@ -25,6 +26,14 @@ struct hd_capture;
 struct hd_control;
 struct hd_input;
 struct hd_session;
+
+/* Something that the program finds when it begins, and that is an input (abi/symbolic.h). */
+struct hd_input_source {
+  unsigned kind; /* one of HD_INPUT_SOURCES */
+  uint32_t size; /* bytes, at most */
+  char *name;    /* with the text that its kind begins with */
+};
+#define HD_MAX_SOURCES 16
 
 /* Strings and lists are borrowed and must outlive the session. */
 struct hd_session_config {
@@ -51,23 +60,33 @@ struct hd_session_config {
   const char *resume;         /* the saved search to continue, or NULL */
   uint64_t executions_before; /* numbers of executions that are other machines' */
   struct hd_span span;        /* with search.served: those to begin with */
+  bool lock_order;            /* the summary has locks that threads take in different orders */
   bool coverage;              /* the summary must have the coverage; else only when a folder keeps it */
   const uint64_t *known;      /* keys of findings that were reported before */
   size_t nknown;
   char *const *identities; /* of the same (hd_finding_identity) */
   size_t nidentities;
-  const struct hd_input *input; /* of the program; NULL: standard input, which is spooled */
-  uint32_t symbolic_args;       /* the last arguments are inputs: how many << 16 | their size */
-  enum hd_cc_driver driver;     /* inputs and schedules together (driven.c); HD_CC_NONE: no, ... */
-  unsigned interference;        /* ... with so many interferences at most ... */
-  bool until_covered;           /* ... or until every outcome of the branches that were executed is covered */
-  const char *queries;          /* a folder for the questions to the solver; NULL: they are not written */
-  struct hd_str *covered;       /* gets what that covered, as text; NULL: nobody asks */
+  const struct hd_input *input;          /* of the program; NULL: standard input, which is spooled */
+  uint32_t symbolic_args;                /* the last arguments are inputs: how many << 16 | their size */
+  const struct hd_input_source *sources; /* what else of its surroundings are inputs */
+  unsigned nsources;
+  enum hd_cc_driver driver; /* inputs and schedules together (driven.c); HD_CC_NONE: no, ... */
+  bool datarace;            /* ... and data races that its executions imply, by this detector ... */
+  enum hd_detector race_detector;
+  enum hd_cc_order order; /* of the driver hyper */
+  uint32_t (*distance)(void *arg,
+                       uint64_t code); /* from there (HD_AIM_CODE) to what is looked for; NULL: nothing is */
+  void *distance_arg;
+  unsigned interference;  /* ... with so many interferences at most ... */
+  bool until_covered;     /* ... or until every outcome of the branches that were executed is covered */
+  const char *queries;    /* a folder for the questions to the solver; NULL: they are not written */
+  struct hd_str *covered; /* gets what that covered, as text; NULL: nobody asks */
   /* Writes what the strategy needs to the shared memory of the first process, before anything runs; NULL: nothing. */
   void (*prepare)(void *arg, struct hd_control *control);
   void *prepare_arg;
   /* Adds to a finding what it was predicted from; `sym` knows the stacks at the failure. NULL: nothing. With prepare_arg. */
   void (*describe)(void *arg, struct hd_finding *f, struct hd_symbolizer *sym);
+  bool property_prunes; /* with search.property: an error if nothing can be left out */
   /* Whether a finding is one that is looked for; others are treated as suppressed. NULL: every one is. */
   bool (*wants)(void *arg, const struct hd_finding *f);
   void *wants_arg;

@@ -62,6 +62,7 @@ struct hd_session {
   unsigned doubts;         /* deaths that did not come out again */
   unsigned drops;          /* processes with a finding that did not */
   uint64_t suppressed;
+  bool hidden_deadlock;                   /* one of them was a deadlock */
   uint64_t phase_findings[HD_MAX_PHASES]; /* of those reported */
   unsigned processes;
   double started, deadline;
@@ -81,6 +82,7 @@ struct hd_session {
   struct hd_err failure;       /* ... and why */
   struct hd_status total;      /* the summary points into it */
   struct hd_branches branches; /* of a search of inputs; the summary points to them */
+  struct hd_branches concrete; /* the same: where values were made concrete */
   struct hd_str error;         /* why the runtime gave up; the summary points into it */
   struct hd_summary summary;
 };
@@ -98,6 +100,8 @@ void hd__session_harvest(struct hd_session *s, struct hd_worker *w);
 bool hd__session_death(struct hd_session *s, struct hd_worker *w, const struct hd_outcome *o, bool sure);
 /* A finding that another machine has seen twice. */
 void hd__session_handle(struct hd_session *s, const struct hd_capture *c);
+/* `heddle run`: the program is executed once, so what it did is reported as that run recorded it. */
+bool hd__session_once(const struct hd_session *s);
 /* Whether the strategy has finished and covered everything. */
 bool hd__session_complete(const struct hd_session *s);
 /* Reports progress, if it is time. */
@@ -125,6 +129,8 @@ void hd__session_sample(struct hd_session *s, bool last);
 enum hd_class_count hd__session_classes(const struct hd_session *s, const struct hd_status *st, uint64_t *n);
 /* Stores the result beside the findings, if their folder exists or was named; warns on failure. */
 void hd__session_keep(struct hd_session *s, const struct hd_summary *sum);
+/* Adds the locks that threads took in different orders to the summary. */
+void hd__session_lock_orders(struct hd_session *s);
 /* The coverage of the search; NULL when it is not needed. The caller releases. */
 json_t *hd__session_coverage(const struct hd_session *s);
 
@@ -173,6 +179,8 @@ int hd__crew_run(struct hd_session *s, enum hd_stop *stop, struct hd_err *err);
 
 /* ---- driven.c ---- */
 
+/* A condition was recorded there for that reason (enum hd_symbolic_why): places where values were made concrete are kept. */
+void hd__concrete_note(struct hd_session *s, uint64_t site, unsigned why);
 /* Locates the branches that the session has got, and writes them to config.covered; `what` they depend on. */
 struct hd_solver;
 struct hd_solver_stats;
@@ -181,6 +189,20 @@ int hd__queries_begin(const struct hd_session *s, struct hd_solver *solver, stru
 void hd__branches_report(struct hd_session *s, const char *what, const struct hd_solver_stats *q);
 /* Searches inputs and schedules together, with a driver. */
 int hd__driven_run(struct hd_session *s, enum hd_stop *stop, struct hd_err *err);
+
+/* ---- races.c: data races that the executions of a driver imply ---- */
+
+struct hd__races;
+struct hd_cc_plan;
+struct hd__races *hd__races_new(struct hd_session *s, enum hd_detector d);
+void hd__races_free(struct hd__races *r);
+/* Memory is visible that was not: events are others. */
+void hd__races_restart(struct hd__races *r);
+/* Predicts from the execution that has just ended. */
+void hd__races_look(struct hd__races *r, const struct hd_event *event, size_t n);
+/* A plan for a race that was not found yet, with the values of all inputs; false: there is none. */
+bool hd__races_next(struct hd__races *r, struct hd_cc_plan *plan, const uint8_t **inputs, uint32_t *nbytes);
+void hd__races_report(const struct hd__races *r, struct hd_str *out);
 
 /* ---- partition.c ---- */
 

@@ -248,6 +248,16 @@ static unsigned number_of(const char *dir, const struct hd_record *r) {
   return found;
 }
 
+/* Whether the folder was written for the same build of the program. */
+static bool is_same_build(const char *dir, const struct hd_command *c) {
+  json_t *command = load_quietly(dir, "command.json");
+  const char *then = json_string_value(json_object_get(command, "xxh64"));
+  uint64_t hash;
+  bool same = then && hd_parse_u64(then, 16, UINT64_MAX, &hash) && hash == c->program.hash;
+  json_decref(command);
+  return same;
+}
+
 /* Moves the folder of the same finding out of the way. */
 static void replace_folder(const struct hd_store *s, const char *folder) {
   char *old = hd_sprintf("%s/.old-%d", s->dir, (int)getpid());
@@ -270,6 +280,11 @@ int hd_store_write(struct hd_store *s, struct hd_record *r, struct hd_err *err) 
     f->id = same ? same : next_number(s->dir);
     free(f->folder);
     f->folder = hd_sprintf("%s/%u", s->dir, f->id);
+    rc = HD_OK;
+    if (same && f->untried && is_same_build(f->folder, r->command)) {
+      hd_remove_folder(tmp); /* what is there is more: a search has confirmed it */
+      break;
+    }
     rc = write_parts(tmp, r, err);
     if (rc == HD_OK && same) replace_folder(s, f->folder);
     /* Another heddle may take the number between the check and the rename. */
@@ -286,6 +301,13 @@ int hd_store_write(struct hd_store *s, struct hd_record *r, struct hd_err *err) 
   }
   free(tmp);
   return rc;
+}
+
+int hd_store_complete(const char *dir, const struct hd_finding *f, const struct hd_rerun *r,
+                      const struct hd_command *cmd, struct hd_err *err) {
+  /* The trace last: until then the folder is as it was to a replay. */
+  int rc = write_texts(dir, f, err);
+  return rc == HD_OK ? write_trace(dir, "trace", r, cmd, err) : rc;
 }
 
 int hd_store_add(const char *dir, struct hd_finding *f, const struct hd_reduction *r,
@@ -511,10 +533,21 @@ static int read_json_parts(const char *dir, struct hd_stored *out, struct hd_err
   return rc;
 }
 
+static int no_folder(const char *dir, struct hd_err *err) {
+  int why = errno;
+  struct stat st;
+  char *meant = hd_sprintf(".heddle/%s", dir);
+  bool there = why == ENOENT && stat(meant, &st) == 0 && S_ISDIR(st.st_mode);
+  int rc = there ? hd_fail(err, HD_EUSAGE, "%s: no such folder; did you mean %s?", dir, meant)
+                 : hd_fail(err, HD_EUSAGE, "%s: %s", dir, strerror(why));
+  free(meant);
+  return rc;
+}
+
 int hd_store_read(const char *dir, bool original, struct hd_stored *out, struct hd_err *err) {
   *out = (struct hd_stored){0};
   struct stat st;
-  if (stat(dir, &st)) return hd_fail(err, HD_EUSAGE, "%s: %s", dir, strerror(errno));
+  if (stat(dir, &st)) return no_folder(dir, err);
   if (!S_ISDIR(st.st_mode)) return hd_fail(err, HD_EUSAGE, "not a Heddle finding: %s is not a folder", dir);
   int rc = read_run_parts(dir, original, out, err);
   if (rc == HD_OK) rc = read_json_parts(dir, out, err);

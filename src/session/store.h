@@ -52,7 +52,7 @@ void hd_store_fini(struct hd_store *s);
 struct hd_record {
   struct hd_finding *finding;
   const struct hd_schedule *schedule;
-  const struct hd_rerun *rerun; /* of that schedule: its trace */
+  const struct hd_rerun *rerun; /* of that schedule: its trace; HD_RERUN_NONE: an empty one */
   const struct hd_command *command;
   const struct hd_input *input;
   const struct hd_str *output;
@@ -61,6 +61,9 @@ struct hd_record {
 /* Writes the folder with the next free number, or in place of that of the same finding of the same command; sets
  * finding->id and ->folder. */
 int hd_store_write(struct hd_store *s, struct hd_record *r, struct hd_err *err);
+/* Completes the folder of a finding that `heddle run` has stored without a trace: by its first replay. */
+int hd_store_complete(const char *dir, const struct hd_finding *f, const struct hd_rerun *r,
+                      const struct hd_command *cmd, struct hd_err *err);
 /* Adds a smaller schedule to an existing folder and updates its texts; the original schedule stays. */
 int hd_store_add(const char *dir, struct hd_finding *f, const struct hd_reduction *r,
                  const struct hd_command *cmd, struct hd_err *err);

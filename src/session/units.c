@@ -431,7 +431,7 @@ int hd_session_save_parts(struct hd_session *s, const char *path, const struct h
 /* ---- findings and counters ---- */
 
 void hd_capture_put(const struct hd_capture *c, struct hd_str *out) {
-  uint64_t n[2] = {c->nsteps, c->nvisible};
+  uint64_t n[3] = {c->nsteps, c->nvisible, c->max_length};
   hd_str_addn(out, (const char *)n, sizeof n);
   hd_str_addn(out, (const char *)c->rec, sizeof *c->rec);
   hd_str_addn(out, (const char *)&c->numbers, sizeof c->numbers);
@@ -440,7 +440,7 @@ void hd_capture_put(const struct hd_capture *c, struct hd_str *out) {
 }
 
 void hd_session_found(struct hd_session *s, const char *data, size_t n) {
-  uint64_t size[2];
+  uint64_t size[3];
   struct hd_capture c = {.rec = hd_alloc(sizeof *c.rec)};
   size_t fixed = sizeof size + sizeof *c.rec + sizeof c.numbers;
   if (n >= fixed) memcpy(size, data, sizeof size);
@@ -456,6 +456,7 @@ void hd_session_found(struct hd_session *s, const char *data, size_t n) {
   data += sizeof c.numbers;
   c.nsteps = size[0];
   c.nvisible = size[1];
+  c.max_length = size[2];
   c.step = hd_alloc(c.nsteps * sizeof *c.step + 1);
   c.visible = hd_alloc(c.nvisible * sizeof *c.visible + 1);
   memcpy(c.step, data, c.nsteps * sizeof *c.step);

@@ -20,6 +20,7 @@ struct frame {
 };
 struct stack {
   HD_VEC(struct frame) frame;
+  bool allocates; /* it is in a function that allocates memory */
 };
 struct raw {
   char *title;
@@ -33,7 +34,7 @@ static struct raw *add_raw(raws *r, char *title, enum hd_kind kind) {
   return &r->v[r->n - 1];
 }
 
-static void add_stack(struct raw *r) { hd_vec_push(&r->stack, ((struct stack){{0}})); }
+static void add_stack(struct raw *r) { hd_vec_push(&r->stack, ((struct stack){0})); }
 
 static void add_frame(struct raw *r, const char *file, size_t n, int line) {
   if (!r->stack.n) add_stack(r);
@@ -71,8 +72,20 @@ static bool add_place(struct raw *r, const char *from, const char *end) {
 
 /* ---- ThreadSanitizer ---- */
 
+/* A block that is allocated is written to: its allocation is an access. */
+static bool allocates(const char *function) {
+  static const char *const name[] = {"malloc",   "calloc",         "realloc",      "reallocarray",
+                                     "memalign", "posix_memalign", "aligned_alloc"};
+  size_t n = strcspn(function, " (");
+  for (size_t i = 0; i < sizeof name / sizeof *name; i++)
+    if (strlen(name[i]) == n && strncmp(function, name[i], n) == 0) return true;
+  return strncmp(function, "operator new", 12) == 0;
+}
+
 /* "    #1 worker /src/a.c:12:3 (prog+0x12)": the place is the last word before the parenthesis. */
 static void tsan_frame(struct raw *r, const char *line) {
+  const char *function = line + strspn(line, " #0123456789");
+  if (r->stack.n && allocates(function)) r->stack.v[r->stack.n - 1].allocates = true;
   const char *end = strstr(line, " (");
   for (const char *p = end; p && (p = strstr(p + 1, " (")) && strchr(p, '+');) end = p;
   if (!end) end = line + strlen(line);
@@ -303,6 +316,8 @@ static void make_goal(struct hd_warning *w, const struct raw *r, struct hd_place
     size_t n = w->goal.n;
     if (hd_goal_add(&w->goal, places, s->frame.v[k].file, s->frame.v[k].line, &err) != HD_OK && w->goal.n > n)
       free(w->goal.line[--w->goal.n].given);
+    else if (w->goal.n > n)
+      w->goal.line[n].allocates = s->allocates;
   }
   if (!w->goal.n)
     w->unusable = hd_strdup(r->stack.n ? "the warning has no line of the program"
@@ -352,11 +367,12 @@ int hd_warnings_read(struct hd_warnings *w, const char *file, struct hd_places *
   else if (text[strspn(text, " \t\r\n")] == '[' && read_infer(&all, text))
     w->tool = "Infer";
   else if (!text[strspn(text, " \t\r\n")])
-    w->tool = "any tool"; /* ThreadSanitizer has found nothing */
+    w->tool = "no tool"; /* ThreadSanitizer has found nothing */
   else
     rc = hd_fail(
         err, HD_EUSAGE,
-        "%s: no report of ThreadSanitizer, Helgrind, DRD, cppcheck (--xml) or Infer (report.json) in it",
+        "%s: no report of ThreadSanitizer, Helgrind, DRD, cppcheck (--xml) or Infer (report.json) in it; if it is the output of a "
+        "program under ThreadSanitizer, there was no warning",
         file);
   for (size_t i = 0; i < all.n; i++) {
     if (rc == HD_OK) add_warning(w, &all.v[i], places);

@@ -32,12 +32,14 @@ struct hd_race_sink {
   void (*external)(void *arg, const char *function);
   /* A lock: a variable, and the offset in it. They come first, with their numbers from 0. */
   void (*lock)(void *arg, const char *variable, uint64_t offset);
+  /* The object is the variable of that name and size. */
+  void (*variable)(void *arg, unsigned object, const char *name, uint64_t size);
   /* A line of a function may access the object. */
   void (*object)(void *arg, const char *function, unsigned line, unsigned object);
   /* What follows is about threads that begin with that function. */
   void (*entry)(void *arg, const char *function);
-  /* Line 0: where they begin. */
-  void (*line)(void *arg, const char *function, unsigned line, unsigned flags);
+  /* Line 0: where they begin. `object`: only where they access that. */
+  void (*line)(void *arg, const char *function, unsigned line, unsigned object, unsigned flags);
   /* From the last line on, such a thread may access the object, with these locks, which it has taken since (one bit
    * each), and with those that it had then, but for `released`, which it may have let go since without taking them again. */
   void (*future)(void *arg, unsigned object, unsigned how, uint64_t acquired, uint64_t released);

@@ -32,6 +32,7 @@ void hd_exprs_free(struct hd_exprs *x) {
 }
 
 size_t hd_exprs_count(const struct hd_exprs *x) { return x->n - 1; }
+uint32_t hd_expr_fresh(const struct hd_exprs *x) { return x->symbols; }
 
 static uint64_t hash(const struct hd_node *n) {
   uint64_t h = n->op * 256ull + n->width;

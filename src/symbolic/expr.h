@@ -37,6 +37,8 @@ hd_expr_ref hd_expr_concat(struct hd_exprs *x, hd_expr_ref high, hd_expr_ref low
 hd_expr_ref hd_expr_not(struct hd_exprs *x, hd_expr_ref a); /* every bit */
 hd_expr_ref hd_expr_all(struct hd_exprs *x, const hd_expr_ref *e,
                         size_t n); /* of conditions; of none: true */
+/* A number that no symbol of the store has yet. */
+uint32_t hd_expr_fresh(const struct hd_exprs *x);
 /* Any of them. pre: the widths fit the operation (hd_expr_fits). */
 hd_expr_ref hd_expr_make(struct hd_exprs *x, const struct hd_node *n);
 /* Whether a node read from elsewhere makes sense, its operands being expressions of the store. */

@@ -12,6 +12,7 @@ struct hd_exprs {
   /* Results of the evaluation or search under way, valid where mark[e] == round. */
   uint32_t *mark, round;
   uint64_t *memo;
+  uint32_t symbols; /* more than the number of any symbol */
   HD_VEC(hd_expr_ref) stack;
 };
 

@@ -49,13 +49,17 @@ static size_t slot_of(const struct hd_import *m, const struct hd_leaf *l) {
 uint32_t hd_import_symbol(struct hd_import *m, const struct hd_leaf *leaf) {
   size_t i = slot_of(m, leaf);
   if (m->table[i]) return m->table[i] - 1;
+  uint32_t symbol = hd_expr_fresh(m->x);
+  hd_expr_symbol(m->x, leaf->width, symbol);
+  while (m->leaf.n < symbol) hd_vec_push(&m->leaf, (struct hd_leaf){0}); /* symbols of others */
   hd_vec_push(&m->leaf, *leaf);
   m->table[i] = (uint32_t)m->leaf.n;
   if (m->leaf.n > m->slots / 2) {
     free(m->table);
     m->slots *= 2;
     m->table = hd_alloc(m->slots * sizeof *m->table);
-    for (size_t k = 0; k < m->leaf.n; k++) m->table[slot_of(m, &m->leaf.v[k])] = (uint32_t)k + 1;
+    for (size_t k = 0; k < m->leaf.n; k++)
+      if (m->leaf.v[k].op) m->table[slot_of(m, &m->leaf.v[k])] = (uint32_t)k + 1;
   }
   return (uint32_t)m->leaf.n - 1;
 }

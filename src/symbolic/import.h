@@ -9,7 +9,7 @@
 
 /* What a symbol stands for. */
 struct hd_leaf {
-  uint8_t op; /* HD_EXPR_INPUT, HD_EXPR_READ */
+  uint8_t op; /* HD_EXPR_INPUT, HD_EXPR_READ; HD_EXPR_NONE: the symbol is not of the process */
   uint8_t width;
   uint32_t a, b; /* as in struct hd_expr */
 };

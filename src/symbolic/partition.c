@@ -408,7 +408,10 @@ enum hd_smt_answer hd_partition_ask(struct hd_partition *p, struct hd_symbolic *
                                     double deadline) {
   struct open o;
   if (p->impossible) return HD_SMT_UNSAT;
-  if (p->smt) return ask_clauses(p, s, seconds);
+  if (p->smt) {
+    double left = deadline > 0 ? deadline - hd_now() : seconds;
+    return left <= 0 ? HD_SMT_UNKNOWN : ask_clauses(p, s, left < seconds ? left : seconds);
+  }
   while (pick(p, &o)) {
     double left = deadline > 0 ? deadline - hd_now() : seconds;
     if (left <= 0) {

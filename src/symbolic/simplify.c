@@ -25,6 +25,7 @@ hd_expr_ref hd_expr_const(X x, unsigned w, uint64_t v) {
 }
 
 hd_expr_ref hd_expr_symbol(X x, unsigned w, uint32_t symbol) {
+  if (symbol >= x->symbols) x->symbols = symbol + 1;
   return hd__expr_intern(x, &(struct hd_node){.op = HD_EXPR_INPUT, .width = (uint8_t)w, .value = symbol});
 }
 
@@ -80,11 +81,50 @@ static bool regroup(X x, enum hd_expr_op o, hd_expr_ref a, hd_expr_ref b, hd_exp
 
 static unsigned log2_of(uint64_t v) { return v && !(v & (v - 1)) ? (unsigned)__builtin_ctzll(v) : 64; }
 
+/* An expression as a multiple of another one. */
+struct term {
+  hd_expr_ref of;
+  uint64_t times;
+};
+
+static struct term term_of(X x, hd_expr_ref e) {
+  const struct hd_node *n = &x->node[e];
+  if (n->op == HD_EXPR_MUL && is_const(x, n->b)) return (struct term){n->a, value(x, n->b)};
+  if (n->op == HD_EXPR_CONCAT && is(x, n->b, 0)) { /* a shift to the left (see there) */
+    const struct hd_node *high = &x->node[n->a];
+    if (high->op == HD_EXPR_EXTRACT && high->value == 0 && width(x, high->a) == n->width)
+      return (struct term){high->a, 1ull << width(x, n->b)};
+  }
+  return (struct term){e, 1};
+}
+
+static bool add_terms(X x, hd_expr_ref a, hd_expr_ref b, hd_expr_ref *out) {
+  struct term p = term_of(x, a), q = term_of(x, b);
+  unsigned w = width(x, a);
+  if (p.of != q.of || is_const(x, p.of)) return false;
+  *out = hd_expr_binary(x, HD_EXPR_MUL, p.of, hd_expr_const(x, w, hd_bits(w, p.times + q.times)));
+  return true;
+}
+
+/* k*y + m*y, also where one of them is a part of a sum: what a loop adds up stays small. */
+static bool collect(X x, hd_expr_ref a, hd_expr_ref b, hd_expr_ref *out) {
+  if (add_terms(x, a, b, out)) return true;
+  for (int i = 0; i < 4; i++) {
+    hd_expr_ref sum = i < 2 ? a : b, one = i < 2 ? b : a;
+    struct hd_node n = x->node[sum];
+    if (n.op != HD_EXPR_ADD || !add_terms(x, i & 1 ? n.a : n.b, one, out)) continue;
+    *out = hd_expr_binary(x, HD_EXPR_ADD, i & 1 ? n.b : n.a, *out);
+    return true;
+  }
+  return false;
+}
+
 static hd_expr_ref add(X x, hd_expr_ref a, hd_expr_ref b) {
   hd_expr_ref out;
   if (is(x, b, 0)) return a;
   if (regroup(x, HD_EXPR_ADD, a, b, &out)) return out;
   if (width(x, a) == 1) return hd_expr_binary(x, HD_EXPR_XOR, a, b);
+  if (collect(x, a, b, &out)) return out;
   if (op(x, a) == HD_EXPR_SUB && x->node[a].b == b) return x->node[a].a; /* (p - b) + b */
   if (op(x, b) == HD_EXPR_SUB && x->node[b].b == a) return x->node[b].a;
   return plain(x, HD_EXPR_ADD, width(x, a), a, b);

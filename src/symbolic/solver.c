@@ -8,6 +8,7 @@
 #include "symbolic/solver.h"
 
 #include "symbolic/expr_int.h"
+#include "symbolic/small.h"
 #include "symbolic/terms.h"
 
 #include <stdlib.h>
@@ -39,6 +40,7 @@ struct hd_solver {
   struct hd_smt *smt;
   char *libdir, *folder;
   double seconds;
+  bool only_z3;
   struct hd_solver_stats stats;
   struct hd_terms term;
   HD_VEC(hd_term) literal; /* of conditions: the boolean that implies them */
@@ -97,6 +99,8 @@ void hd_solver_free(struct hd_solver *s) {
 
 const struct hd_solver_stats *hd_solver_stats(const struct hd_solver *s) { return &s->stats; }
 void hd_solver_limit(struct hd_solver *s, double seconds) { s->seconds = seconds; }
+
+void hd_solver_try_all(struct hd_solver *s, bool on) { s->only_z3 = !on; }
 
 void hd_solver_export(struct hd_solver *s, const char *folder) {
   free(s->folder);
@@ -298,6 +302,22 @@ static enum hd_smt_answer ask(struct hd_solver *s, const hd_expr_ref *v, size_t 
 
 /* ---- questions ---- */
 
+/* All combinations of values, where these are few. */
+static enum hd_smt_answer try_all(struct hd_solver *s, const hd_expr_ref *v, size_t n,
+                                  struct hd_values *model) {
+  struct hd_core core = {0};
+  size_t what = 0;
+  enum hd_smt_answer a = hd__small_decide(s->x, v, n, model, &core);
+  HD_BUG_ON(a == HD_SMT_SAT && !satisfied(s, v, n, model)); /* invariant 3 */
+  if (a == HD_SMT_SAT) what = add_model(s, v, n, model);
+  if (a == HD_SMT_UNSAT) what = add_core(s, core.v, core.n);
+  hd_vec_free(&core);
+  if (a == HD_SMT_UNKNOWN) return a;
+  s->stats.small++;
+  remember(s, v, n, a, what);
+  return a;
+}
+
 /* One group. */
 static enum hd_smt_answer decide(struct hd_solver *s, const hd_expr_ref *v, size_t n, struct hd_values *model,
                                  struct hd_core *core) {
@@ -327,7 +347,8 @@ static enum hd_smt_answer decide(struct hd_solver *s, const hd_expr_ref *v, size
       for (size_t k = 0; k < old.n; k++) hd_vec_push(model, old.v[k]);
     }
     hd_values_free(&old);
-    answer = ask(s, v, n, model);
+    answer = s->only_z3 || s->folder ? HD_SMT_UNKNOWN : try_all(s, v, n, model);
+    if (answer == HD_SMT_UNKNOWN) answer = ask(s, v, n, model);
     if (answer == HD_SMT_SAT) s->stats.sat++;
     if (answer == HD_SMT_UNSAT) s->stats.unsat++;
     if (answer == HD_SMT_UNKNOWN) s->stats.unknown++;

@@ -1,7 +1,8 @@
 /* solver.h: are conditions satisfiable together, and by which values? Runs in the supervisor.
  *
  * Conditions are split into groups that share no symbols. For each group the solver tries, in this order: the values
- * that the caller has, answers to the same question, values of earlier answers, contradictions found earlier, and Z3. */
+ * that the caller has, answers to the same question, values of earlier answers, contradictions found earlier, all values if
+ * they are few (small.c), and Z3. */
 #ifndef HD_SYMBOLIC_SOLVER_H
 #define HD_SYMBOLIC_SOLVER_H
 
@@ -13,7 +14,7 @@ struct hd_solver;
 struct hd_solver_stats {
   uint64_t queries; /* from outside */
   uint64_t groups;  /* that the values of the caller did not satisfy: one of these counts each */
-  uint64_t same, models, cores, asked;
+  uint64_t same, models, cores, small, asked;
   uint64_t sat, unsat, unknown; /* of those asked */
   double seconds;               /* in Z3 */
 };
@@ -33,6 +34,9 @@ struct hd_core {
 enum hd_smt_answer hd_solver_check(struct hd_solver *s, const hd_expr_ref *condition, size_t n,
                                    struct hd_values *model, struct hd_core *core);
 const struct hd_solver_stats *hd_solver_stats(const struct hd_solver *s);
+/* Whether all combinations of values are tried where they are few (default), instead of asking Z3. Not while questions are
+ * written to files. */
+void hd_solver_try_all(struct hd_solver *s, bool on);
 /* From now on Z3 may take so many seconds for a question. */
 void hd_solver_limit(struct hd_solver *s, double seconds);
 

@@ -39,6 +39,20 @@ def test_default_is_gcc(d):
 
 
 @only("gcc")
+def test_clang_alone(d):
+    """Where there is no gcc, clang is taken."""
+    for variable in ("HEDDLE_CC", "HEDDLE_CXX"):
+        del d.env[variable]
+    os.mkdir(d.path("bin"))
+    for name in ("clang", "clang++", "ld"):
+        os.symlink(shutil.which(name), d.path("bin", name))
+    d.write("a.c", HELLO)
+    d.cc("a.c", "-o", "a", env={"PATH": d.path("bin")})
+    d.check("clang" in d.cc("--version", env={"PATH": d.path("bin")}).stdout, "cc")
+    d.check("clang" in d.cxx("--version", env={"PATH": d.path("bin")}).stdout, "c++")
+
+
+@only("gcc")
 def test_order_of_choice(d):
     clang, clangxx = (d.run([c, "--version"]).stdout for c in ("clang", "clang++"))
     gcc, gxx = (d.run([c, "--version"]).stdout for c in ("gcc", "g++"))

@@ -197,7 +197,7 @@ def test_usage(s):
         s.run([s.heddle, "aim", *words], want=2)
     s.write("x.log", "this is no report\n")
     said = s.run([s.heddle, "aim", "--from", "x.log", "--", program], want=2).stderr
-    s.check("no report of" in said, said)
+    s.check("no report of" in said and "there was no warning" in said, said)
     s.run([s.heddle, "aim", "--from", "absent.log", "--", program], want=3)
 
 
@@ -400,6 +400,100 @@ def test_from_tsan(s):
     s.replay()
 
 
+def race_report(s, *stacks):
+    """A report of ThreadSanitizer: a race with these stacks, lists of (function, line)."""
+    heads = ("Read of size 4 at 0x1 by thread T2:", "Previous write of size 4 at 0x1 by thread T1:")
+    lines = ["=" * 18, "WARNING: ThreadSanitizer: data race (pid=1)"]
+    for head, stack in zip(heads, stacks):
+        lines += ["  " + head] + ["    #%d %s %s (p+0x1)" % (i, f, where) for i, (f, where) in enumerate(stack)] + [""]
+    s.write("tsan.log", "\n".join(lines + ["=" * 18, ""]))
+
+
+# A block is published, without order, after two writes to it; the lock is nobody else's.
+PUBLISHED = """#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+static _Atomic(int *) block; static pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;
+static int seen;
+static void *writer(void *p) {
+  int *q = malloc(sizeof *q);
+  *q = 1; pthread_mutex_lock(&own); pthread_mutex_unlock(&own);
+  *q = 2;
+  atomic_store_explicit(&block, q, memory_order_relaxed);
+  return p;
+}
+static void *reader(void *p) {
+  int *q = atomic_load_explicit(&block, memory_order_relaxed);
+  if (q)
+    seen = *q;
+  return p;
+}
+int main(void) {
+  pthread_t t[2];
+  pthread_create(&t[0], 0, writer, 0);
+  pthread_create(&t[1], 0, reader, 0);
+  pthread_join(t[0], 0);
+  pthread_join(t[1], 0);
+  free(block);
+  return 0;
+}
+"""
+
+
+@each("plain", "facts")
+def test_from_hidden_race(s, case):
+    """A race of an access that another one of its thread follows in every schedule is not refuted."""
+    if case == "facts" and no_facts(s):
+        return
+    program = build(s, PUBLISHED, facts=case == "facts")
+    race_report(s, [("reader", "p.c:16")], [("writer", "p.c:8")])
+    found = aim(s, 5, "--no-explain", "--from", "tsan.log", "--", program)["aim"][0]
+    s.same(found["result"], "not-reached", "%s" % found)
+    s.check("p.c:16 races with p.c:9" in found["reason"], found["reason"])
+    race_report(s, [("reader", "p.c:16")], [("writer", "p.c:9")])
+    s.same(aim(s, 1, "--no-explain", "--from", "tsan.log", "--", program)["aim"][0]["result"], "reached", "the last write")
+    race_report(s, [("reader", "p.c:16")], [("writer", "p.c:10")])
+    s.same(aim(s, 5, "--no-explain", "--from", "tsan.log", "--", program)["aim"][0]["result"], "not-reached", "no race")
+
+
+def test_from_allocation(s):
+    """The access of an allocation function: a race on the block confirms it."""
+    program = build(s, PUBLISHED)
+    race_report(s, [("reader", "p.c:16")], [("malloc", "/libsanitizer/tsan_interceptors_posix.cpp:647"), ("writer", "p.c:7")])
+    j = aim(s, 1, "--no-explain", "--from", "tsan.log", "--", program)
+    s.same(j["aim"][0]["result"], "reached", "%s" % j["aim"])
+    s.check({7, 16} <= {w["line"] for w in j["findings"][0]["where"]}, "lines")
+    s.replay()
+
+
+# Atomic operations only, in many orders.
+COUNTERS = """#include <pthread.h>
+#include <stdatomic.h>
+static atomic_int c[3];
+static void *count(void *p) {
+  for (int i = 0; i < 3; i++)
+    if (atomic_load_explicit(&c[i], memory_order_relaxed) < 2)
+      atomic_store_explicit(&c[i], atomic_load_explicit(&c[i], memory_order_relaxed) + 1, memory_order_relaxed);
+  return p;
+}
+int main(void) {
+  pthread_t t[5];
+  for (int i = 0; i < 5; i++) pthread_create(&t[i], 0, count, 0);
+  for (int i = 0; i < 5; i++) pthread_join(t[i], 0);
+  return 0;
+}
+"""
+
+
+def test_from_races_only(s):
+    """With facts only the schedules that may have a data race are covered."""
+    if no_facts(s):
+        return
+    race_report(s, [("count", "p.c:6")], [("count", "p.c:7")])
+    j = aim(s, 0, "--no-explain", "--from", "tsan.log", "--", build(s, COUNTERS, facts=True))
+    s.same((j["aim"][0]["result"], j["aim"][0]["executions"] < 10000), ("unreachable", True), "%s" % j["aim"])
+
+
 @each("race", "cycle")
 def test_from_real_tsan(s, case):
     """The real tool, if it has a warning here."""
@@ -502,6 +596,7 @@ def test_from_nothing(s):
     program = build(s, RACE)
     s.write("tsan.log", "")
     s.same(aim(s, 0, "--from", "tsan.log", "--", program)["aim"], [], "warnings")
+    s.check("tsan.log: no warning in it" in s.run([s.heddle, "aim", "--from", "tsan.log", "--", program]).stdout, "said")
 
 
 def test_from_static_tools(s):

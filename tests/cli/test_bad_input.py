@@ -62,6 +62,42 @@ def test_output_full(s):
     s.check(p.returncode == 3, "exit status %d, expected 3: %r" % (p.returncode, p.stderr))
 
 
+def test_output_lost(s):
+    """The same of what is for people: it is said, and is no success; a finding stays one."""
+    clean, race = common.build(s, "clean"), common.build(s, "race")
+    for code, words in ((3, ["check", "--", clean]), (1, ["check", "--", race]), (3, ["help"]), (3, ["list"]),
+                        (3, ["--version"])):
+        with open("/dev/full", "w") as full:
+            p = subprocess.run([s.heddle, *words], cwd=s.dir, stdout=full, stderr=subprocess.PIPE,
+                               stdin=subprocess.DEVNULL, text=True, timeout=60)
+        s.last = "heddle %s > /dev/full" % " ".join(words)
+        s.same(p.returncode, code, "exit status")
+        s.check("heddle: cannot write to standard output: No space left on device" in p.stderr, p.stderr)
+
+
+@each(">&-", "2>&-", "<&-", ">&- 2>&- <&-")
+def test_closed(s, how):
+    """Without standard descriptors the program is checked as well."""
+    program = common.build(s, "race")
+    s.run(["sh", "-c", "exec %s check --json out.json -- %s %s" % (s.heddle, program, how)], want=1)
+    s.check(".heddle/1" in s.read("out.json"), "no finding")
+    s.replay(times=1)
+
+
+def test_replay_interrupted(s):
+    """Ctrl-C ends replays without a word about the finding."""
+    s.search("check", common.build(s, "race"), want=1)
+    p = s.run(["timeout", "-s", "INT", "--preserve-status", "1", s.heddle, "replay", "--times", "10000000", ".heddle/1"],
+              want=5)
+    s.check("heddle: interrupted" in p.stderr, p.stderr)
+    s.check("likely cause" not in p.stderr and "not reproduced" not in p.stderr, p.stderr)
+
+
+def test_number_for_folder(s):
+    s.search("check", common.build(s, "race"), want=1)
+    common.refused(s, [s.heddle, "replay", "1"], 2, "1: no such folder; did you mean .heddle/1?")
+
+
 def test_no_memory(s):
     """An address space too small for what a controlled run needs."""
     program = common.build(s, "clean")

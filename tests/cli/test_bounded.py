@@ -15,7 +15,13 @@ CASES = {
     "coverable": ("coverable", [], [3, 1], 20, {"input": range(2, 1 << 31)}),
     "addall": ("addall", [], [2, 2], 100, {"n": range(6, 11)}),
     "mutual": ("mutual", [], [3, 1], 100, {"want": range(16, 20)}),
-    "art2": ("art", ["-DTHREADS=2"], [5, 1], 80, {}),
+    "art2": ("art", ["-DTHREADS=2"], [7, 1], 80, {}),
+    "art3": ("art", ["-DTHREADS=3"], [10, 1, 1], 17942, {}),
+    "art4": ("art", ["-DTHREADS=4"], [13, 1, 1, 1], 2842066, {}),
+    "art5": ("art", ["-DTHREADS=5"], [16, 1, 1, 1, 1], 10851573, {}),
+    "sor": ("sor", [], [1, 0, 0, 3], 145, {}),
+    "apache1": ("apache", ["-DVARIANT=1"], [6, 2], 22150, {}),
+    "aget": ("aget", [], [8, 1, 1], 23197, {}),
 }
 
 
@@ -187,10 +193,44 @@ static void *two(void *p) {
 
 
 @each("bounded", "hyper")
+def test_shared_input(s, driver):
+    """An input that a thread puts into shared memory is what another one reads there."""
+    if not CLANG:
+        return
+    s.write("prog.c", """#include <assert.h>
+#include <heddle.h>
+#include <pthread.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static int n, ready;
+static char text[4];
+static void *one(void *p) {
+  pthread_mutex_lock(&m);
+  hd_input(&n, sizeof n, "n");
+  hd_input(text, 3, "text");
+  ready = 1;
+  pthread_mutex_unlock(&m);
+  return p;
+}
+int main(void) {
+  pthread_t t;
+  pthread_create(&t, 0, one, 0);
+  pthread_mutex_lock(&m);
+  if (ready && text[2] == 113 && n > 7000) assert(n * 3 != 30303);
+  pthread_mutex_unlock(&m);
+  pthread_join(t, 0);
+  return 0;
+}
+""")
+    s.run([s.heddle, "cc", "--symbolic", "-w", "-g", "-O0", "prog.c", "-o", "prog"])
+    out = s.run([s.heddle, "concolic", "--driver", driver, "--all", "--no-explain", "--", "./prog"], want=1).stdout
+    s.check("n = 10101 (T1)" in out and 'q"' in out, out)
+
+
+@each("bounded", "hyper")
 def test_time(s, driver):
     """A search that the time ended is not complete."""
     if not CLANG:
         return
     s.run([s.heddle, "cc", "--symbolic", "-w", "-g", "-O1", "-DTHREADS=4", os.path.join(MODELS, "art.c"), "-o", "prog"])
-    r = s.search("concolic", "./prog", "--driver", driver, "--all", "--no-explain", "--time", "1s")
+    r = s.search("concolic", "./prog", "--driver", driver, "--interference", "4", "--all", "--no-explain", "--time", "1s")
     s.same((r["complete"], r["stopped"]), (False, "time"), "complete, stopped")

@@ -127,6 +127,168 @@ def test_arguments(s):
     s.check("such as 1:8" in p.stdout + p.stderr, p.stdout + p.stderr)
 
 
+# Options, body of main, what the finding's inputs show, and a reason why values were made concrete.
+STDIN = ["--symbolic-stdin", "4"]
+READS = {
+    "read": (STDIN, "char b[4]; assert(read(0, b, 4) != 3 || b[0] != 120 || b[2] != b[0] + 1);", ['standard input = "x', 'y"'], None),
+    "readv": (STDIN, "char a, b; struct iovec v[2] = {{&a, 1}, {&b, 1}}; assert(readv(0, v, 2) != 2 || a != 75 || b != 76);",
+              ['standard input = "KL"'], None),
+    "getchar": (STDIN, "assert(getchar() != 120 || getchar() != 121 || getchar() != EOF);", ['standard input = "xy"'], None),
+    "fgets": (STDIN, 'char b[9]; while (fgets(b, 9, stdin)) assert(strcmp(b, "k\\n"));', ['k\\x0a"'], None),
+    "getline": (STDIN, "char *l = 0; size_t n = 0; while (getline(&l, &n, stdin) == 2) assert(l[0] != 113);", ['= "q'], None),
+    "unlocked": (STDIN, "int c = getc_unlocked(stdin); assert(c != 45 || getchar_unlocked() != 104);", ['"-h"'], None),
+    "push back": (STDIN, "int c = getchar(); if (c == 45) { ungetc(43, stdin); c = getchar(); assert(c != 43 || getchar() != 55); }",
+                  ['"-7"'], "bytes of a file that were read in a way that is not followed"),
+    "scanf": (["--symbolic-stdin", "1"], 'int n; if (scanf("%d", &n) == 1) assert(n != 7);', ['"7"'],
+              "bytes of a file that were read in a way that is not followed"),
+    "size": (STDIN, "struct stat st; fstat(0, &st); assert(st.st_size != 3);", ["standard input"], "the length of a file"),
+    "seek": (STDIN, "assert(lseek(0, 0, SEEK_END) != 2);", ["standard input"], "the length of a file"),
+    "map": (["--symbolic-stdin", "1"], "struct stat st; fstat(0, &st); if (!st.st_size) return 0;"
+            "char *p = mmap(0, 1, PROT_READ, MAP_PRIVATE, 0, 0); assert(*p != 5);", ['"\\x05"'], "the length of a file"),
+    "child": (["--symbolic-stdin", "1"], "pid_t p = fork(); char b; int st; if (!p) _exit(read(0, &b, 1) == 1 && b == 9 ? 3 : 0);"
+              "waitpid(p, &st, 0); assert(WEXITSTATUS(st) != 3);", ['"\\x09"'], "bytes of a file"),
+    "file": (["--symbolic-file", "in.bin:6"], 'FILE *f = fopen("in.bin", "r"); char b[4]; size_t n = fread(b, 1, 4, f);'
+             'int c = getc(f); fclose(f); assert(n != 4 || memcmp(b, "\\177ELF", 4) || c != 57);', ['file in.bin = "\\x7fELF9'], None),
+    "file by name": (["--symbolic-file", "new.txt:3", "--symbolic-stdin", "2"],
+                     'int fd = open("new.txt", O_RDONLY); char a, b; assert(read(fd, &a, 1) != 1 || read(0, &b, 1) != 1 || a != 65 || b != a + 1);',
+                     ['file new.txt = "A', 'standard input = "B"'], None),
+    "environment": (["--symbolic-env", "MODE:6", "--symbolic-env", "HOME:2"],
+                    'assert(strcmp(getenv("MODE"), "fast") || getenv("HOME")[0] != 47);', ['environment MODE = "fast"', 'environment HOME = "/'], None),
+}
+
+
+@each(*READS)
+def test_read(s, name):
+    """What the program reads is an input: found, shown, replayed; the file is as before."""
+    if not CLANG:
+        return
+    options, body, shown, reason = READS[name]
+    s.write("in.bin", "as it was")
+    s.write("prog.c", "#include <assert.h>\n#include <fcntl.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n#include <sys/mman.h>\n"
+            "#include <sys/stat.h>\n#include <sys/uio.h>\n#include <sys/wait.h>\n#include <unistd.h>\nint main(void) { " + body + " return 0; }\n")
+    s.run([s.heddle, "cc", "--symbolic", "-w", "-g", "-O1", "prog.c", "-o", "prog"])
+    r = s.search("concolic", "./prog", *options)
+    s.same([f["kind"] for f in r["findings"]], ["assertion"], "findings")
+    s.check(r["findings"][0]["replays"], "does not replay")
+    reasons = " ".join(c["reason"] for c in r.get("concrete", []))
+    s.check(reason is None or reason in reasons, "made concrete: " + reasons)
+    s.same(s.read("in.bin"), "as it was", "the file")
+    s.check(not os.path.exists(s.path("new.txt")), "new.txt is there")
+    p = s.run([s.heddle, "replay", ".heddle/1"], want=1)
+    out = p.stdout + p.stderr
+    s.check("the same finding" in out and all(text in out for text in shown), out)
+
+
+def test_stream_of_cxx(s):
+    """std::cin reads as libstdc++ does, without shadows: every value is a class, and the search ends with its time."""
+    if not CLANG:
+        return
+    s.write("prog.cc", '#include <iostream>\n#include <string>\nint main() { std::string s; return std::cin >> s && s == "ab" ? 3 : 0; }\n')
+    s.run([s.heddle, "c++", "--symbolic", "-w", "-g", "-O1", "prog.cc", "-o", "prog"])
+    r = s.search("concolic", "./prog", "--symbolic-stdin", "2", "--time", "2s", "--all", "--no-explain")
+    s.same((r["complete"], r["stopped"]), (False, "time"), "complete, stopped")
+    s.check(r["seconds"] < 20, "it went on for %s s" % r["seconds"])
+
+
+def test_all_contents(s):
+    """Every file of up to three bytes: complete, also for two threads that read it."""
+    if not CLANG:
+        return
+    s.write("prog.c", HEAD + '#include <stdio.h>\n#include <unistd.h>\nstatic void *w(void *p) { char b; if (read(0, &b, 1) == 1 && b == 65) __atomic_add_fetch(&x, 1, 5); return p; }\n'
+            'int main(void) { pthread_create(&t, 0, w, 0); w(0); pthread_join(t, 0); if (x == 3) hd_failure("never"); return 0; }\n')
+    s.run([s.heddle, "cc", "--symbolic", "-w", "-g", "prog.c", "-o", "prog"])
+    r = s.search("concolic", "./prog", "--symbolic-stdin", "3")
+    s.check(r["complete"] and not r["findings"], r["inexact"])
+
+
+def test_smaller_inputs(s):
+    """Values that do not matter to the finding become small."""
+    if not CLANG:
+        return
+    s.write("prog.c", HEAD + 'int main(int n, char **v) { int a = 0, b; hd_input(&b, 4, "b"); if (b > 900 && b * 3 != 5000 && v[1][0] == 113) assert(b < 901); return 0; }\n')
+    s.run([s.heddle, "cc", "--symbolic", "-w", "-g", "prog.c", "-o", "prog"])
+    out = s.run([s.heddle, "concolic", "--symbolic-args", "1:4", "--", "./prog"], want=1).stdout
+    s.check('argument 1 = "q" (T0)' in out and "b = 901 (T0)" in out, out)
+
+
+WRONG = {
+    "--symbolic-stdin=0": "--symbolic-stdin needs a number of bytes from 1 to 4096, not '0'",
+    "--symbolic-stdin=5000": "--symbolic-stdin needs a number of bytes from 1 to 4096, not '5000'",
+    "--symbolic-env=HOME": "--symbolic-env needs a variable and the size of its value, such as LANG:8, not 'HOME'",
+    "--symbolic-env=A=B:4": "--symbolic-env needs a variable",
+    "--symbolic-file=x": "--symbolic-file needs a file and its size, such as in.txt:16, not 'x'",
+    "--symbolic-file=%s:4" % ("x" * 60): "use one of at most 42 characters, relative to the folder where the program runs",
+    "--symbolic-args=0:4": "--symbolic-args needs a number of arguments and their size, such as 1:8, not '0:4'",
+}
+
+
+def test_wrong_sources(s):
+    if not CLANG:
+        return
+    s.write("prog.c", "int main(void) { return 0; }\n")
+    s.run([s.heddle, "cc", "--symbolic", "prog.c", "-o", "prog"])
+    for option, message in WRONG.items():
+        p = s.run([s.heddle, "concolic", option, "--", "./prog"], want=2)
+        s.check(message in p.stdout + p.stderr, option + ": " + p.stderr)
+    p = s.run([s.heddle, "concolic", "--symbolic-file", "none/there:4", "--", "./prog"], want=3)
+    s.check("cannot write none/there for --symbolic-file" in p.stdout + p.stderr, p.stderr)
+
+
+CHECKED = """#include <heddle.hpp>
+#include <mutex>
+#include <thread>
+#include <gtest/gtest.h>
+static void book(bool fixed) {
+  int seats = 5;
+  std::mutex m;
+  int n = (int)hd_input_range(1, 1000, "n");
+  std::thread t([&] { std::lock_guard<std::mutex> g(m); if (seats >= 1) seats--; });
+  auto enough = [&] { std::lock_guard<std::mutex> g(m); return n <= seats; };
+  if (fixed) {
+    std::lock_guard<std::mutex> g(m);
+    if (n <= seats) seats -= n;
+  } else if (enough()) {
+    std::lock_guard<std::mutex> g(m);
+    seats -= n;
+  }
+  t.join();
+  if (seats < 0) hd_failure("negative");
+}
+TEST(Seats, Broken) {
+  struct hd_check_options o = {};
+  o.arguments = "--inputs";
+  auto r = heddle::check([] { book(false); }, o);
+  EXPECT_FALSE(r);
+  EXPECT_NE(std::string(r.message()).find("n = 5 (T0)"), std::string::npos) << r.message();
+}
+TEST(Seats, Fixed) {
+  struct hd_check_options o = {};
+  o.arguments = "--inputs";
+  auto r = heddle::check([] { book(true); }, o);
+  EXPECT_TRUE(r) << r.message();
+}
+TEST(Seats, Driver) {
+  struct hd_check_options o = {};
+  o.arguments = "--inputs --driver mta";
+  auto r = heddle::check([] { book(false); }, o);
+  EXPECT_FALSE(r);
+}
+"""
+
+
+def test_googletest(s):
+    """Inputs in the function that hd_check searches; the finding replays with them."""
+    if not CLANG:
+        return
+    s.write("prog.cc", CHECKED)
+    s.run([s.heddle, "c++", "--symbolic", "-w", "-g", "-O1", "prog.cc", "-o", "prog", "-lgtest", "-lgtest_main"])
+    p = s.run(["./prog"])
+    s.check("PASSED  ] 3 tests" in p.stdout, p.stdout)
+    p = s.run([s.heddle, "replay", ".heddle/1"], want=1)
+    out = p.stdout + p.stderr
+    s.check("n = 5 (T0)" in out and "the same finding" in out, out)
+
+
 def test_outcomes(s):
     if not CLANG:
         return
@@ -164,7 +326,7 @@ def test_queries(s):
         texts = [s.read(driver + "/" + name) for name in os.listdir(s.path(driver))]
         s.check(texts and all("(check-sat)" in t for t in texts) and any("bv49 32" in t for t in texts), texts)
     p = s.run([s.heddle, "concolic", "--queries", "none/there", "--", "./prog"], want=3)
-    s.check("--queries none/there: cannot make the folder" in p.stdout + p.stderr, p.stderr)
+    s.check("--queries none/there: cannot create the folder" in p.stdout + p.stderr, p.stderr)
 
 
 # What a thread does with an input, and what comes of it.

@@ -466,7 +466,7 @@ def test_init(s):
     os.link(s.path("race"), s.path("more/race"))
     s.run([s.heddle, "init", "--force", "--quiet"])
     s.same(sorted(check(s, want=1)[1]), ["clean", "more-race", "race"], "targets with the same name")
-    common.refused(s, [s.heddle, "init", "there"], 2, "no further words")
+    common.refused(s, [s.heddle, "init", "there"], 2, "takes no arguments")
 
 
 def test_init_comments(s):

@@ -18,6 +18,8 @@ PROGRAMS = {
     "stats.cc": dict(kind="data-race", shown="write read",
                      said=["data race on `stats.total_`", "T1 lambda:25", "Holding `stats.lock_` in both"]),
     "rounds.c": dict(kind="assertion", shown="read stale", order=("read", "score")),
+    "totals.c": dict(kind="assertion", shown="read lost stale", order=("read", "lost")),
+    "plugin.c": dict(kind="crash", shown="null crash", said=["active is 0"]),
     "spin.c": dict(kind="livelock", shown="reset spin"),
 }
 

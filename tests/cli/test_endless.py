@@ -64,3 +64,115 @@ def test_hang(s):
     r = s.search("check", s.build_text(SOURCE), "--hang-timeout", "2s", args=["join"])
     f = s.is_bug(r, ["hang"])
     s.check(any(w["function"] in ("spin", "compute") for w in f["where"]), "the loop is not shown")
+
+
+# Rounds that change nothing are proved to have no end: no test below waits for the watchdog.
+PATIENT = ["--hang-timeout", "1000s"]
+
+LIBRARY = """
+#include <stdint.h>
+struct node { struct node *next; };
+void walk(struct node *n) { while (n) n = n->next; }
+void refill(uint64_t *a, unsigned n) {
+  for (unsigned i = 0;; i = (i + 1) % n) *(volatile uint64_t *)&a[i] = i;
+}
+void count(volatile uint64_t *a) {
+  for (unsigned i = 0; i < 300000000; i++) a[0]++;
+}
+"""
+
+LIST = """
+#include <pthread.h>
+struct node { struct node *next; };
+void walk(struct node *n);
+static struct node shared, *head;
+static void *push(void *arg) {
+  shared.next = head; /* pushed twice, it comes after itself */
+  head = &shared;
+  return arg;
+}
+int main(int argc, char **argv) {
+  pthread_t t, u;
+  pthread_create(&t, 0, push, 0);
+  pthread_create(&u, 0, push, 0);
+  if (argc > 1) walk(head);
+  pthread_join(t, 0);
+  pthread_join(u, 0);
+  walk(head);
+}
+"""
+
+
+def build_with_library(s, text, compiler="gcc"):
+    """The loops are in a library without hooks."""
+    s.write("loops.c", LIBRARY)
+    s.run(["gcc", "-g", "-O1", "-shared", "-fPIC", "loops.c", "-o", "libloops.so"])
+    return s.build_text(text, "-O1", "-g", "-L.", "-lloops", "-Wl,-rpath," + s.path(), compiler=compiler)
+
+
+@each("gcc", "clang")
+def test_cyclic_list(s, compiler):
+    program = build_with_library(s, LIST, compiler)
+    r = s.search("check", program, "--all", "--ignore", "data-race", "--strategy", "optimal", *PATIENT)
+    f = s.is_bug(r, ["hang"])
+    s.check("walk" in [w["function"] for w in f["where"][0]["stack"]], f["where"])
+
+
+def test_cyclic_list_beside_threads(s):
+    """The loop may end when the others go on; the thread is put aside in a state that does not depend on time."""
+    r = s.search("check", build_with_library(s, LIST), "--all", "--ignore", "data-race", "--strategy", "optimal", *PATIENT, args=["x"])
+    s.check({f["kind"] for f in r["findings"]} == {"hang"}, r["findings"])
+    s.check(all(f["replays"] for f in r["findings"]), r["findings"])
+
+
+STORES = """
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+void refill(uint64_t *a, unsigned n);
+void count(volatile uint64_t *a);
+int main(int argc, char **argv) {
+  uint64_t a[100] = {0}, *b = calloc(100, sizeof *b);
+  if (!strcmp(argv[1], "stack")) refill(a, 100);
+  if (!strcmp(argv[1], "heap")) refill(b, 100);
+  if (!strcmp(argv[1], "ends")) count(b);
+  free(b);
+}
+"""
+
+
+@each("stack", "heap")
+def test_stores_the_same(s, where):
+    r = s.search("check", build_with_library(s, STORES), "--strategy", "optimal", *PATIENT, args=[where])
+    s.is_bug(r, ["hang"])
+
+
+def test_counts_in_memory(s):
+    """The registers come again, and the memory does not."""
+    r = s.search("check", build_with_library(s, STORES), "--strategy", "optimal", *PATIENT, args=["ends"])
+    s.check(not r["findings"] and r["executions"] == 1, r)
+
+
+MAP = """
+#include <map>
+#include <thread>
+std::map<int, int> m;
+int main() {
+  std::thread a([] { for (int i = 0; i < 4; i++) m[i] = i; for (int i = 0; i < 4; i++) m.erase(i); });
+  std::thread b([] { for (int i = 3; i >= 0; i--) m[i * 2 + 1] = i; });
+  a.join();
+  b.join();
+  for (auto i = m.begin(); i != m.end();) ++i;
+}
+"""
+
+
+def test_cyclic_tree(s):
+    """A race of two threads that change a std::map may make a cycle of it. The search moves on."""
+    program = s.build_text(MAP, "-O1", suffix=".cc")
+    r = s.search("check", program, "--all", "--ignore", "data-race", "--strategy", "pos", "--seed", "1",
+                 "--max-executions", "150", "--explain", "1s", *PATIENT)
+    kinds = {f["kind"] for f in r["findings"]}
+    s.check("livelock" in kinds or "hang" in kinds, "no cycle was found: %s" % kinds)
+    s.check(r["executions"] >= 150, "%s executions" % r["executions"])
+    s.check(all(f["replays"] for f in r["findings"]), r["findings"])

@@ -161,3 +161,29 @@ def test_several_processes(s):
     before = prepare(s)
     s.is_clean(s.search("check", program, "--strategy", "optimal", "--jobs", "3"))
     s.same(state(s), before, "the folder")
+
+
+OTHER = r"""
+#include <assert.h>
+#include <fcntl.h>
+#include <unistd.h>
+int main(void) {
+  int fd = open("pid", O_CREAT | O_EXCL | O_WRONLY, 0644);
+  assert(fd >= 0 && write(fd, "1", 1) == 1 && setuid(65534) == 0);
+  return 0;
+}
+"""
+
+
+def test_another_user(s):
+    """A daemon that has become another user may not remove its pid file: that is left to the supervisor."""
+    program = s.build_text(OTHER)
+    if os.getuid():
+        return
+    s.run([s.heddle, "record", "-o", "t.trace", "--", program], want=0)
+    s.check(not os.path.exists(s.path("pid")), "the file is still there")
+    s.is_clean(s.search("check", program, "--strategy", "optimal"), 1)
+    s.check(not os.path.exists(s.path("pid")), "the search has left the file")
+    r = s.search("check", program, "--exit-status", "1")
+    s.is_bug(r, ["exit"])
+    s.same(r["executions"], 1, "executions")

@@ -411,7 +411,7 @@ int main(void) {
 }
 # Those that need more than a program and options have tests of their own, test_NAME below.
 CLANG_19 = shutil.which("clang-19")
-OWN = ("interferences", "alone", "varied", "not-ordered", "not-realized", "inputs", "input-solver", "input-room", "input-call", "not-again", "unconfirmed", "interrupted", "preload", "no-plugin", "foreign-threads", "plain-library", "plain-object")
+OWN = ("interferences", "alone", "varied", "traces", "not-ordered", "not-realized", "inputs", "input-solver", "input-room", "input-call", "not-again", "hung", "unconfirmed", "interrupted", "preload", "no-plugin", "foreign-threads", "plain-library", "plain-object")
 
 
 def reasons():
@@ -565,6 +565,22 @@ int main(void) {
   __asm__ volatile("1: cmpb $48, (%0); je 1b" : : "r"(gate) : "memory"); /* until somebody else opens it */
   return 0; }
 """
+
+
+def test_hung(s):
+    """A loop that counts is no proof of a hang, and one that was seen there before says nothing about this one."""
+    program = s.build_text("""
+#include <heddle.h>
+static volatile int forever = 1;
+int main(void) {
+  volatile unsigned n = hd_choose(3);
+  while (forever) n++;
+}
+""", "-O0")
+    r = s.search("check", program, "--all", "--strategy", "dfs", "--hang-timeout", "1s")
+    s.is_bug(r, ["hang"])
+    s.check("hung" in [x["reason"] for x in r["inexact"]], r["inexact"])
+    s.check(not r["complete"], "complete")
 
 
 def test_not_again(s):
@@ -745,6 +761,11 @@ def test_alone(s):
 def test_varied(s):
     if CLANG_19:
         named(s, bounded(s, "int main(void) { return hd_input_range(0, 9, 0) > 9; }\n", driver="hyper"), "varied")
+
+
+def test_traces(s):
+    if CLANG_19:
+        named(s, bounded(s, "int main(void) { return hd_input_range(0, 9, 0) > 9; }\n", driver="mta"), "traces")
 
 
 def test_not_ordered(s):

@@ -101,6 +101,83 @@ int main(void)
 }
 """
 
+# Lines that access several variables, some of them without a lock and never written any more; loops that the compiler takes apart.
+LINES = HEAD + """
+enum { BLOCKS = 3 };
+static int blocks = BLOCKS, taken, written, sum, ready[BLOCKS], packed[BLOCKS];
+static void *worker(void *p)
+{
+  for (;;) {
+    LOCK(m);
+    int block = taken < blocks ? taken++ : -1;
+    UNLOCK(m);
+    if (block < 0) return p;
+    LOCK(g);
+    packed[block] = 3 * block + 3;
+    ready[block] = 1;
+    while (written < blocks && ready[written]) sum += packed[written++];
+    UNLOCK(g);
+  }
+}
+int main(int argc, char **argv)
+{
+  pthread_t t[3];
+  blocks = argc > 5 ? 2 : BLOCKS;
+  for (int i = 0; i < 3; i++) pthread_create(&t[i], 0, worker, argv);
+  for (int i = 0; i < 3; i++) pthread_join(t[i], 0);
+  return sum != 18;
+}
+"""
+
+# Nothing but atomic operations: they never race, whatever they decide.
+ATOMIC = HEAD + """
+#include <stdatomic.h>
+static atomic_int turn, hits;
+static void *count(void *p)
+{
+  for (int i = 0; i < 2; i++) {
+    if (atomic_load_explicit(&turn, memory_order_relaxed) == i) atomic_store_explicit(&turn, i + 1, memory_order_relaxed);
+    else atomic_store_explicit(&hits, atomic_load_explicit(&hits, memory_order_relaxed) + 1, memory_order_relaxed);
+  }
+  return p;
+}
+""" + MAIN % "count, count, count"
+
+# One of them guards, in one order of the threads only, what is not atomic.
+ATOMIC_RACE = HEAD + """
+#include <stdatomic.h>
+static atomic_int turn;
+static void *first(void *p)
+{
+  atomic_store_explicit(&turn, 1, memory_order_relaxed);
+  LOCK(m); y++; UNLOCK(m);
+  return p;
+}
+static void *second(void *p)
+{
+  if (!atomic_load_explicit(&turn, memory_order_relaxed)) y++;
+  return p;
+}
+""" + MAIN % "first, second"
+
+# Static functions of one name, at lines of one number: what is under the lock in one unit is not in the other.
+TWIN = """#include <pthread.h>
+extern int x, y;
+extern pthread_mutex_t m;
+static void step(void) {
+  pthread_mutex_lock(&m);
+  int r = x;
+  if (%s) y++; pthread_mutex_unlock(&m); if (%s) y++;
+}
+void %s(void) { step(); }
+"""
+TWINS = HEAD.replace("static pthread_mutex_t m", "static int unused;\npthread_mutex_t m").replace("g = P", "g_ = P").replace(
+    ", f = P", ", f_ = P").replace("static int x, y", "int x, y") + """
+void guarded(void), bare(void);
+static void *first(void *p) { guarded(); bare(); return p; }
+static void *second(void *p) { LOCK(m); x = 1; y++; UNLOCK(m); return p; }
+""" + MAIN % "second, first"
+
 # Yang 2009, figure 5.1.
 FDRD = HEAD + """
 static void *first(void *p)
@@ -292,7 +369,7 @@ def search(s, program, *options):
 
 
 def races(j):
-    return sorted(str(sorted((w["function"], w["line"]) for w in f["where"][:2]))
+    return sorted(str(sorted((w["function"], w["line"] or 0) for w in f["where"][:2]))
                   for f in j["findings"] if f["kind"] == "data-race")
 
 
@@ -345,6 +422,43 @@ def test_queue(s):
     racy = build(s, QUEUE.replace("    LOCK(g);\n", "").replace("    UNLOCK(g);\n", ""), "racy")
     j = search(s, racy, "--strategy", "dpor", "--property", "races", "--max-executions", "2000")
     s.same(len(races(j)) > 0, True, "a race without the lock")
+
+
+@each("-O0", "-O1", "-O2")
+def test_lines(s, case):
+    """Which variable is accessed is known by its address."""
+    if no_facts(s):
+        return
+    j = search(s, build(s, LINES, flags=("--facts", "-g", case)), "--property", "races")
+    s.same((j["executions"], j["property"]["complete"], races(j)), (1, True, []), "guarded")
+    racy = LINES.replace("    LOCK(g);\n", "").replace("    UNLOCK(g);\n", "").replace("BLOCKS = 3", "BLOCKS = 2")
+    program = build(s, racy.replace("pthread_t t[3]", "pthread_t t[2]").replace("i < 3", "i < 2"), "racy", ("--facts", "-g", case))
+    every = races(search(s, program, "--strategy", "dpor"))
+    s.check(every, "there are races")
+    s.same(races(search(s, program, "--property", "races")), every, "without the lock")
+
+
+def test_atomic(s):
+    """Atomic operations do not race with each other: no order of theirs has to be tried for its own sake."""
+    if no_facts(s):
+        return
+    j = search(s, build(s, ATOMIC), "--property", "races")
+    s.same((j["executions"], j["property"]["complete"], races(j)), (1, True, []), "atomic only")
+    found_all(s, ATOMIC_RACE)
+
+
+@each("a.c b.c", "b.c a.c")
+def test_twins(s, case):
+    """Units with static functions of one name."""
+    if no_facts(s):
+        return
+    s.write("a.c", TWIN % ("r", "0", "guarded"))
+    s.write("b.c", TWIN % ("0", "!r", "bare"))
+    s.write("main.c", TWINS)
+    s.run([s.heddle, "cc", "--facts", "-g", "-w", *case.split(), "main.c", "-o", "p"])
+    every = races(search(s, "./p", "--strategy", "dfs"))
+    s.check(every, "there is a race")
+    s.same(races(search(s, "./p", "--property", "races")), every, "races")
 
 
 def test_refused(s):

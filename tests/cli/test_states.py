@@ -252,6 +252,60 @@ int main(void)
             s.check(r["findings"] and r["findings"][0]["kind"] == "assertion", "trylock is always %d: %s" % (value, r))
 
 
+# What a thread holds, how another waits for it, and how it is given back.
+WAITS = {
+    "mutex": ("pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;", "pthread_mutex_lock(&m)", "pthread_mutex_lock(&m)",
+              "pthread_mutex_unlock(&m)"),
+    "writer after writer": ("pthread_rwlock_t m = PTHREAD_RWLOCK_INITIALIZER;", "pthread_rwlock_wrlock(&m)",
+                            "pthread_rwlock_wrlock(&m)", "pthread_rwlock_unlock(&m)"),
+    "reader after writer": ("pthread_rwlock_t m = PTHREAD_RWLOCK_INITIALIZER;", "pthread_rwlock_wrlock(&m)",
+                            "pthread_rwlock_rdlock(&m)", "pthread_rwlock_unlock(&m)"),
+    "writer after reader": ("pthread_rwlock_t m = PTHREAD_RWLOCK_INITIALIZER;", "pthread_rwlock_rdlock(&m)",
+                            "pthread_rwlock_wrlock(&m)", "pthread_rwlock_unlock(&m)"),
+    "semaphore": ("sem_t m;", "sem_wait(&m)", "sem_wait(&m)", "sem_post(&m)"),
+    "pipe": ("int m[2];", "getc_of(m[0])", "getc_of(m[0])", "write(m[1], m, 1)"),
+    "spin lock": ("atomic_int m;", "while (atomic_exchange(&m, 1)) {}", "while (atomic_exchange(&m, 1)) {}",
+                  "atomic_store(&m, 0)"),
+}
+
+
+@each(*WAITS)
+def test_who_waits_at_a_known_state_comes_first_too(s, what):
+    """The state with the lock held is met again on a second way to it. There, too, the other may take it first."""
+    object_, takes, waits, gives = WAITS[what]
+    path = program(s, """
+#include <semaphore.h>
+%s
+static atomic_int taken;
+static char getc_of(int fd) { char c = 0; return read(fd, &c, 1) == 1 ? c : 0; }
+static void *ends(void *a) { return a; }
+static void *second(void *a)
+{
+  %s;
+  assert(atomic_exchange(&taken, 1));
+  (void)%s;
+  return a;
+}
+int main(void)
+{
+  pthread_t t[2];
+  (void)getc_of;
+  %s
+  pthread_create(&t[0], 0, ends, 0);
+  pthread_create(&t[1], 0, second, 0);
+  %s;
+  atomic_exchange(&taken, 1);
+  usleep(1);
+  (void)%s;
+  for (int i = 0; i < 2; i++) pthread_join(t[i], 0);
+}
+""" % (object_, waits, gives, {"semaphore": "sem_init(&m, 0, 1);", "pipe": "if (pipe(m) || write(m[1], m, 1) != 1) return 3;"}
+       .get(what, ""), takes, gives))
+    for more in PLAIN, REDUCED, ("--strategy", "optimal"), ("--strategy", "optimal", "--symmetry"):
+        r = s.search("check", path, "--states", "--no-explain", *more)
+        s.check([f["kind"] for f in r["findings"]] == ["assertion"], "missed with %s: %s" % (more, r))
+
+
 def test_races_with_what_came_before(s):
     """Memory is the same whoever has written; but only the careless write races with the read, and it is always first."""
     text = """

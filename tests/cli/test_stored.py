@@ -111,7 +111,7 @@ def test_without_lines(s):
     s.build_text(RACE)
     s.check("hint:" not in check(s), "a hint that is of no use")
     s.run(["strip", "prog"])
-    s.check("hint: nothing is known of the source: build with -g, and do not strip" in check(s), "no hint")
+    s.check("hint: the program has no debug information: build with -g, and do not strip" in check(s), "no hint")
 
 
 @each("gcc:thread:ThreadSanitizer", "gcc:address:AddressSanitizer", "clang:thread:ThreadSanitizer", "clang:address:AddressSanitizer")

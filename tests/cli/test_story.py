@@ -204,3 +204,48 @@ int main(void) {
 """, "-O0")
     out = s.search("check", program, want=1)["out"]
     s.check("both threads held `lock` for reading only." in " ".join(out.split()), out)
+
+
+LATE = """
+#include <assert.h>
+#include <pthread.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static long work, total;
+static long get(void) {
+  pthread_mutex_lock(&lock);
+  long now = total;
+  pthread_mutex_unlock(&lock);
+  return now;
+}
+static void set(long now) {
+  pthread_mutex_lock(&lock);
+  total = now;
+  pthread_mutex_unlock(&lock);
+}
+static void *add(void *p) {
+  for (int i = 0; p && i < 80000; i++) {
+    pthread_mutex_lock(&lock);
+    work++;
+    pthread_mutex_unlock(&lock);
+  }
+  set(get() + 1);
+  return p;
+}
+int main(void) {
+  pthread_t a, b;
+  pthread_create(&a, 0, add, &a);
+  pthread_create(&b, 0, add, 0);
+  pthread_join(a, 0);
+  pthread_join(b, 0);
+  assert(total == 2);
+}
+"""
+
+
+def test_late(s):
+    """A failure after half a million events has the values of what is read under a lock, too."""
+    found = s.search("check", s.build_text(LATE), "--max-length", "1000000", want=1)["findings"][0]
+    line = 1 + LATE.split("\n").index("  long now = total;")
+    rows = [r for r in found["story"]["rows"] if r["line"] == line]
+    s.same(sorted(r["thread"].split()[0] for r in rows), ["T1", "T2"], "who reads it")
+    s.check(all("total is 0" in r["what"] for r in rows), rows)

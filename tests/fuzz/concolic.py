@@ -2,18 +2,20 @@
 
 The same source is built twice. With CHOOSE each input is a choice of its value (hd_choose), and `heddle check` runs
 all; without, `heddle concolic` has to find out which values matter. Both must be complete, and have the same findings
-(kind and line) and the same labels (hd_target, one for each side of each branch).
+(kind and line) and the same labels (hd_target, one for each side of each branch). The driver mta promises less: it must not
+find anything else, and at least 90 % of the labels must be reached in all programs together.
 
     python3 tests/fuzz/concolic.py --build build --seed 1 --programs 100
 """
-import argparse
+import collections
 import json
 import os
 import random
 import shutil
 import subprocess
 import sys
-import tempfile
+
+import campaign
 
 HEAD = """#include <heddle.h>
 #include <pthread.h>
@@ -156,6 +158,16 @@ def search(heddle, words, program, folder, seconds):
                 reasons=[r["reason"] for r in o["inexact"]], stderr=p.stderr)
 
 
+def wrong_mta(want, got):
+    """What is wrong with the result of a driver that does not search everything."""
+    if "error" in got:
+        return "mta: " + got["error"] + got["stderr"]
+    for what in ("findings", "targets"):
+        if got[what] - want[what]:
+            return f"mta: {what}: too many {got[what] - want[what]}"
+    return ""
+
+
 def check(heddle, seed, folder, seconds, level):
     source = os.path.join(folder, "p.c")
     with open(source, "w") as f:
@@ -169,6 +181,10 @@ def check(heddle, seed, folder, seconds, level):
     want = search(heddle, ["check", "--strategy", "optimal"], os.path.join(folder, "all"), folder, seconds)
     if "error" in want or not want["complete"]:
         return "large", ""
+    mta = search(heddle, ["concolic", "--driver", "mta"], os.path.join(folder, "one"), folder, seconds)
+    wrong = wrong_mta(want, mta)
+    if wrong:
+        return "wrong", wrong
     got = search(heddle, ["concolic"], os.path.join(folder, "one"), folder, seconds)
     if "error" in got:
         return "wrong", got["error"] + got["stderr"]
@@ -177,40 +193,20 @@ def check(heddle, seed, folder, seconds, level):
     for what in ("findings", "targets"):
         if got[what] != want[what]:
             return "wrong", f"{what}: missing {want[what] - got[what]}, too many {got[what] - want[what]}"
-    return "ok", (want["executions"], got["executions"], len(want["findings"]), len(want["targets"]))
+    return "ok", collections.Counter({"all": want["executions"], "classes": got["executions"], "findings": len(want["findings"]),
+                                      "labels": len(want["targets"]), "mta": mta["executions"],
+                                      "mta findings": len(mta["findings"]), "mta labels": len(mta["targets"])})
 
 
 def main():
-    p = argparse.ArgumentParser()
-    p.add_argument("--build", default="build")
-    p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--programs", type=int, default=20)
-    p.add_argument("--seconds", type=int, default=20)
-    p.add_argument("--keep", help="a folder for programs with wrong results")
-    o = p.parse_args()
-    if not shutil.which("clang-19"):
-        print("no clang-19: nothing compared\n1 passed, 0 failed")
-        return 0
-    heddle = os.path.join(os.path.abspath(o.build), "heddle")
-    counts = dict(ok=0, large=0, wrong=0)
-    executions = [0, 0, 0, 0]
-    for seed in range(o.seed, o.seed + o.programs):
-        folder = tempfile.mkdtemp(prefix="heddle-concolic-")
-        level = ["-O1", "-O0", "-O2"][seed % 3]
-        result, text = check(heddle, seed, folder, o.seconds, level)
-        counts[result] += 1
-        if result == "ok":
-            executions = [a + b for a, b in zip(executions, text)]
-        if result == "wrong":
-            print(f"seed {seed} ({level}): {text}", flush=True)
-            if o.keep:
-                os.makedirs(o.keep, exist_ok=True)
-                shutil.copy(os.path.join(folder, "p.c"), os.path.join(o.keep, f"{seed}.c"))
-        shutil.rmtree(folder, ignore_errors=True)
-    print(f"{counts['ok']} programs agree, {counts['large']} too large, {counts['wrong']} wrong; executions: "
-          f"{executions[0]} with all values, {executions[1]} with classes; {executions[2]} findings, {executions[3]} labels")
-    print("%d passed, %d failed" % (counts["ok"] + counts["large"], counts["wrong"]))
-    return 1 if counts["wrong"] else 0
+    o = campaign.options(20).parse_args()
+
+    def summary(sums):
+        return ("executions: %d with all values, %d with classes; %d findings, %d labels; mta: %d executions, %d findings, %d labels" %
+                tuple(sums[k] for k in ("all", "classes", "findings", "labels", "mta", "mta findings", "mta labels")))
+
+    return campaign.run(o, lambda heddle, seed, folder: check(heddle, seed, folder, o.seconds, ["-O1", "-O0", "-O2"][seed % 3]),
+                        summary, lambda sums: sums["mta labels"] >= 0.9 * sums["labels"])
 
 
 if __name__ == "__main__":

@@ -9,17 +9,16 @@ reach, and no other, and to find all failures. The driver `sequential` has to re
 
     python3 tests/fuzz/interference.py --build build --seed 1 --programs 100
 """
-import argparse
 import collections
 import heapq
 import itertools
 import json
 import os
 import random
-import shutil
 import subprocess
 import sys
-import tempfile
+
+import campaign
 
 SHARED = ["x", "y", "z"]
 MAX_STATES = 60000
@@ -439,36 +438,17 @@ def check(heddle, seed, folder, most, seconds, drivers):
 
 
 def main():
-    p = argparse.ArgumentParser()
-    p.add_argument("--build", default="build")
-    p.add_argument("--seed", type=int, default=1)
-    p.add_argument("--programs", type=int, default=20)
+    p = campaign.options(60)
     p.add_argument("--interference", type=int, default=2, help="interferences, at most")
-    p.add_argument("--seconds", type=int, default=60, help="of a search, at most")
     p.add_argument("--drivers", default="bounded,hyper,sequential")
-    p.add_argument("--keep", help="a folder for programs with wrong results")
     o = p.parse_args()
-    if not shutil.which("clang-19"):
-        print("no clang-19: nothing compared\n1 passed, 0 failed")
-        return 0
-    heddle = os.path.join(os.path.abspath(o.build), "heddle")
-    counts, sums = collections.Counter(ok=0, large=0, wrong=0), collections.Counter()
-    for seed in range(o.seed, o.seed + o.programs):
-        with tempfile.TemporaryDirectory(prefix="heddle-interference-") as folder:
-            result, said = check(heddle, seed, folder, o.interference, o.seconds, o.drivers.split(","))
-            counts[result] += 1
-            if result == "ok":
-                sums += said
-            elif result == "wrong":
-                print("seed %d: %s" % (seed, said), flush=True)
-                if o.keep:
-                    os.makedirs(o.keep, exist_ok=True)
-                    shutil.copy(os.path.join(folder, "p.c"), os.path.join(o.keep, "%d.c" % seed))
-    reach = ", ".join("%d with %s" % (sums[k], "more" if k > o.interference else k) for k in range(o.interference + 2))
-    print("%d programs agree, %d too large, %d wrong; outcomes: %s interferences; %d failures; %d executions of heddle, %d states"
-          % (counts["ok"], counts["large"], counts["wrong"], reach, sums["failures"], sums["executions"], sums["states"]))
-    print("%d passed, %d failed" % (counts["ok"] + counts["large"], counts["wrong"]))
-    return 1 if counts["wrong"] else 0
+
+    def summary(sums):
+        reach = ", ".join("%d with %s" % (sums[k], "more" if k > o.interference else k) for k in range(o.interference + 2))
+        return "outcomes: %s interferences; %d failures; %d executions of heddle, %d states" % (
+            reach, sums["failures"], sums["executions"], sums["states"])
+
+    return campaign.run(o, lambda heddle, seed, folder: check(heddle, seed, folder, o.interference, o.seconds, o.drivers.split(",")), summary)
 
 
 if __name__ == "__main__":

@@ -113,12 +113,15 @@ MUTATIONS = [
              tests=("cli", "states", "races")),
     # What follows a state (--states with a reduction).
     Mutation("nothing follows a state", "atomic,branch",
-             "return add_item(w, to, (struct summary_item){.op = number_of(w, &e->op, e->flags)});", "return 1;", file=STATEFUL,
+             "return add_item(w, to, (struct summary_item){.op = number_of(w, &e->op, flags_of(w, k - 1))});", "return 1;", file=STATEFUL,
              few=True),
     Mutation("what follows a state reverses nothing", "lock,atomic,branch",
              "        reverse(w, e, k, u->op.thread);", "        (void)reverse;", file=STATEFUL),
     Mutation("what follows a state happens after everything", "atomic,branch",
              "    if (happens_before(w, k - 1, &x)) {", "    (void)happens_before;\n    {", file=STATEFUL),
+    Mutation("whoever ended a wait has not begun it", "lock",
+             "  if (!(u->flags & GUARDED) && !hd_op_is(", "  if (1 || !hd_op_is(", file=STATEFUL,
+             tests=("cli", "states", "who_waits")),
     # Interchangeable threads (--symmetry).
     Mutation("an address that decides does not matter", "plain", "  if (a->op.kind != b->op.kind || a->op.pc != b->op.pc) return 1;\n",
              "  return 0;\n", file="src/explore/symmetry.c", tests=("cli", "symmetry", "address")),

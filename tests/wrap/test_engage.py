@@ -12,6 +12,22 @@ from wrapped import HEAD, kinds, program
 
 # name: (call, what a second thread writes, or None when only a write is to be seen; and what it reads)
 READS = {
+    "getenv": "result = getenv(buf) != 0",
+    "secure_getenv": "result = secure_getenv(buf) != 0",
+    "setenv": "result = setenv(buf, buf + 1, 1)",
+    "unsetenv": "result = unsetenv(buf)",
+    "setlocale": "result = setlocale(LC_TIME, buf) != 0",
+    "dlopen": "result = dlopen(buf, RTLD_NOW) != 0",
+    "sem_open": "result = sem_open(buf, 0) != SEM_FAILED",
+    "sem_unlink": "result = sem_unlink(buf)",
+    "iconv_open": "result = iconv_open(\"UTF-8\", buf) != (iconv_t)-1",
+    "ftok": "result = ftok(buf, 1)",
+    "nan": "result = nan(buf) != 0", "nanf": "result = nanf(buf) != 0", "nanl": "result = nanl(buf) != 0",
+    "pthread_setaffinity_np": "result = pthread_setaffinity_np(pthread_self(), 8, (cpu_set_t *)buf)",
+    "pthread_setschedparam": "result = pthread_setschedparam(pthread_self(), SCHED_OTHER, (struct sched_param *)buf)",
+    "pthread_mutex_init": "pthread_mutex_t m; result = pthread_mutex_init(&m, (pthread_mutexattr_t *)buf)",
+    "pthread_cond_init": "pthread_cond_t c; result = pthread_cond_init(&c, (pthread_condattr_t *)buf)",
+    "fsetpos": "result = fsetpos(nowhere(), (fpos_t *)buf)",
     # The names of programs with _FILE_OFFSET_BITS=64.
     "pwrite64": "result = pwrite64(open(\"/dev/null\", O_WRONLY), buf, n, 0)",
     "pwritev64v2": "struct iovec v = {buf, 8}; pwritev64v2(open(\"/dev/null\", O_WRONLY), &v, 1, 0, 0)",
@@ -213,6 +229,10 @@ READS = {
     "getgrouplist": "gid_t g[99]; int k = 99; getgrouplist(buf, 0, g, &k)",
 }
 WRITES = {
+    "fgetpos": "result = fgetpos(nowhere(), (fpos_t *)buf)",
+    "pthread_getaffinity_np": "result = pthread_getaffinity_np(pthread_self(), 8, (cpu_set_t *)buf)",
+    "sched_getaffinity": "result = sched_getaffinity(0, 8, (cpu_set_t *)buf)",
+    "pthread_getschedparam": "int policy; result = pthread_getschedparam(pthread_self(), &policy, (struct sched_param *)buf)",
     # The names of programs with _FILE_OFFSET_BITS=64.
     "pread64": "result = pread64(open(\"/dev/zero\", O_RDONLY), buf, 8, 0)",
     "preadv64v2": "struct iovec v = {buf, 8}; preadv64v2(open(\"/dev/zero\", O_RDONLY), &v, 1, 0, 0)",

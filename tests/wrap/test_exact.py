@@ -25,7 +25,7 @@ PROGRAMS = {
 
 
 def verdict(r):
-    """What it is apart from sleeps and time-outs, which are taken at their word."""
+    """What it is apart from sleeps and time-outs, which are assumed to be exact."""
     reasons = {x["reason"] for x in r["inexact"]}
     return "clean" if not r["findings"] and reasons and reasons <= {"sleeps", "timeouts"} else r["verdict"]
 

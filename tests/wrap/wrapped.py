@@ -28,6 +28,7 @@ HEAD = """
 #include <locale.h>
 #include <math.h>
 #include <netdb.h>
+#include <dlfcn.h>
 #include <fnmatch.h>
 #include <poll.h>
 #include <sys/xattr.h>

@@ -21,13 +21,13 @@ class FindingView {
     const facts = [];
     if (m) facts.push(`${plural(m.preemptions, "preemption")}${m.fewest_preemptions ? " (the minimum)" : ""}`, plural(m.switches, "switch").replace(/switchs$/, "switches"));
     const number = f.execution.toLocaleString("en");
-    facts.push(f.after_executions ? `found after ${plural(f.after_executions, "execution")}, by ${f.strategy}` : `execution ${number} of ${f.strategy}`, f.replays ? "replays" : "did not replay");
+    facts.push(f.after_executions ? `found after ${plural(f.after_executions, "execution")}, by ${f.strategy}` : `execution ${number} of ${f.strategy}`, f.replays ? "replays" : f.replays === null ? "seen in one run, not run again" : "did not replay");
     const command = `heddle replay ${this.entry.folder}`;
     return el("div", { class: "card head" },
       el("div", { class: "head-line" }, el("span", { class: "kind" }, f.kind), el("h2", {}, prose(f.title))),
       el("p", { class: "facts" }, facts.join(" \u00b7 ")),
       f.inputs ? el("p", { class: "facts" }, `inputs: ${f.inputs.map((i) => `${i.name} = ${i.value} (${i.thread})`).join(", ")}`) : null,
-      f.replays ? null : el("p", { class: "hint warn" }, f.not_replayed || "Running the schedule again gave another result."),
+      f.replays || f.replays === null ? null : el("p", { class: "hint warn" }, f.not_replayed || "Running the schedule again gave another result."),
       el("p", { class: "replay" }, el("code", {}, command), copyButton(command)));
   }
 

@@ -158,9 +158,16 @@ function reasons(s) {
     el("ul", {}, s.inexact.map((r) => el("li", {}, r.text, ...where(r), el("small", {}, r.advice)))));
 }
 
+/* What is no finding, but worth a look. */
+function remarks(s) {
+  if (!s.remarks || !s.remarks.length) return null;
+  return el("div", { class: "reasons" }, el("h3", {}, "Remarks"),
+    el("ul", {}, s.remarks.map((r) => { const [first, ...rest] = r.text.split("\n"); return el("li", {}, ...prose(first), ...rest.map((line) => el("div", {}, ...prose(line)))); })));
+}
+
 function overview(s) {
   const verdict = { bug: s.findings ? `${plural(s.findings.length, "bug")} found` : "bugs found", clean: "nothing found", bounded: "nothing found so far" }[s.verdict] || "";
   return el("section", { class: "card overview", "aria-label": "Search" },
     el("div", { class: "head-line" }, el("span", { class: `verdict ${s.verdict}` }, verdict), el("h2", {}, s.command.join(" "))),
-    el("p", { class: "facts" }, coverage(s), s.error ? ` ${s.error}` : ""), reasons(s), facts(s), curves(s), classesHint(s), phases(s), guarded(() => roles(s)), targets(s), guarded(() => exercised(s)));
+    el("p", { class: "facts" }, coverage(s), s.error ? ` ${s.error}` : ""), reasons(s), remarks(s), facts(s), curves(s), classesHint(s), phases(s), guarded(() => roles(s)), targets(s), guarded(() => exercised(s)));
 }

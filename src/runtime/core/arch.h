@@ -35,6 +35,8 @@ void hd_arch_note_state(const ucontext_t *uc);
 int hd_arch_leave(int result);
 /* Clears it below the return address, and continues there: to be called last. */
 void hd_arch_scrub_to(void (*fn)(void));
+/* A hash of the floating-point and vector registers in the context. */
+uint64_t hd_arch_vectors(const ucontext_t *uc);
 /* Leaves the signal handler it is called in: calls fn with a copy of the interrupted context, on the stack that was
  * interrupted. When fn returns, it continues that context. */
 _Noreturn void hd_arch_leave_handler(const ucontext_t *uc, void (*fn)(ucontext_t *));

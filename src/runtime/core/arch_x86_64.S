@@ -99,12 +99,12 @@ hd_arch_entry:
 	/* Hooks at which a loop may wait by reading: before anything of ours runs, the caller's registers and
 	 * stack pointer go to hot.regs and hot.sp (the first words of struct hd_hot), for spin.c to compare.
 	 * The C side of NAME is hd_in_NAME. */
-	.macro	ENTRY name to
+	.macro	ENTRY name to skip=8
 	.globl	\name
 	.type	\name, @function
 \name:
 	.cfi_startproc
-	leaq	8(%rsp), %rax
+	leaq	\skip(%rsp), %rax
 	movq	%rax, hot(%rip)
 	movq	%rbx, hot+8(%rip)
 	movq	%rbp, hot+16(%rip)
@@ -195,6 +195,8 @@ hd_arch_entry:
 	/* The same for a hook that is not such a place, when its read may be that of a waiting loop. */
 	.hidden	hd_arch_watched_read
 	ENTRY	hd_arch_watched_read, hd__watched_read
+	.hidden	hd_arch_watched_read_here
+	ENTRY	hd_arch_watched_read_here, hd__watched_read, 0
 
 	/* Functions of libstdc++ (wrap/cxx.def): hd__cxx_call, with the number, the first two arguments and the place of
 	 * the call, returns the original, which continues with the caller's registers and stack. */

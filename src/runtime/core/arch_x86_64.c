@@ -49,6 +49,28 @@ static ucontext_t *copy_context(const ucontext_t *uc, char *sp) {
   return to;
 }
 
+/* The kernel leaves out of the frame what is as after a reset; the memory there has anything. */
+#define XFEATURES_AT 512
+#define LEGACY_END 416 /* of what has x87 and SSE registers */
+#define AVX_AT 576
+#define AVX_END 832
+
+static uint64_t add_words(uint64_t h, const char *from, const char *to) {
+  for (; from < to; from += 8) h = (h ^ *(const uint64_t *)from) * 0x9e3779b97f4a7c15ull, h ^= h >> 29;
+  return h;
+}
+
+uint64_t hd_arch_vectors(const ucontext_t *uc) {
+  const char *fp = (const char *)uc->uc_mcontext.fpregs;
+  if (*(const uint32_t *)(fp + 464) != XSTATE_MAGIC) return add_words(1, fp, fp + LEGACY_END);
+  uint64_t used = *(const uint64_t *)(fp + XFEATURES_AT), h = used;
+  if (used & 1) h = add_words(h, fp, fp + 24), h = add_words(h, fp + 32, fp + 160);
+  if (used & 2) h = add_words(h, fp + 24, fp + 32), h = add_words(h, fp + 160, fp + LEGACY_END);
+  if (used & 4) h = add_words(h, fp + AVX_AT, fp + AVX_END);
+  if (used & 0xe0) h = add_words(h, fp + AVX_END, fp + *(const uint32_t *)(fp + 468));
+  return h;
+}
+
 _Noreturn void hd_arch_leave_handler(const ucontext_t *uc, void (*fn)(ucontext_t *)) {
   /* below what leaf functions may use */
   ucontext_t *to = copy_context(uc, (char *)uc->uc_mcontext.gregs[REG_RSP] - 128);

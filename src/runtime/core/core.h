@@ -46,7 +46,7 @@ typedef uint16_t __attribute__((may_alias, aligned(1))) hd_two_bytes;
 static inline bool hd__either(const uint8_t *p) { return *(const hd_two_bytes *)p != 0; }
 #define HD_DETAIL_OR_COVER HD_UNLIKELY(hd__either(&hot.detail))
 #define HD_COVER_OR_LOG HD_UNLIKELY(hd__either(&hot.cover))
-#define HD_SCRUBS_OR_FREED HD_UNLIKELY(hd__either((const uint8_t *)&rt.cur->scrubs))
+#define HD_SCRUBS_OR_GONE HD_UNLIKELY(hd__either((const uint8_t *)&rt.cur->scrubs))
 _Static_assert(offsetof(struct hd_hot, cover) == offsetof(struct hd_hot, detail) + 1 &&
                    offsetof(struct hd_hot, log) == offsetof(struct hd_hot, cover) + 1,
                "HD_DETAIL_OR_COVER and HD_COVER_OR_LOG read them in pairs");
@@ -134,6 +134,7 @@ struct hd_rt {
   uint64_t grow_stack; /* HD_RUN_GROW: the pool of identities that is too small (ident.h) */
   int exit_status;
   int faulted;   /* signal of the last fault, 0: none yet in this process */
+  bool hung;     /* this execution took too long, and ended there */
   bool in_exit;  /* exit handlers are running */
   bool callback; /* executions call a function (hd_check) instead of main */
   bool child;    /* this process was forked by the program and runs natively */

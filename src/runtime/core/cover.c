@@ -19,7 +19,7 @@
 #define PROBES 64
 #define BARRIER() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
-static struct hd_cover *table(void) {
+struct hd_cover *hd__cover_table(void) {
   return (struct hd_cover *)(HD_SEARCH_BASE + HD_SEARCH_COVER + rt.search.worker * HD_COVER_SIZE);
 }
 
@@ -37,7 +37,7 @@ static unsigned callers(void) {
 static uint32_t skipping; /* value from which rt.cover_skip counts down */
 
 void hd__cover_observe(void) {
-  struct hd_cover *c = table();
+  struct hd_cover *c = hd__cover_table();
   if (rt.config->mode != HD_MODE_CHECK) {
     rt.cover_skip = UINT64_MAX;
     return;
@@ -70,7 +70,7 @@ void hd__cover_passed(void) {
 }
 
 void hd__cover_end(void) {
-  if (rt.config->mode == HD_MODE_CHECK) table()->begun += skipping - rt.cover_skip;
+  if (rt.config->mode == HD_MODE_CHECK) hd__cover_table()->begun += skipping - rt.cover_skip;
 }
 
 static void is_new(struct hd_cover *c) {
@@ -108,7 +108,7 @@ static uint32_t add_place(struct hd_cover *c, uint32_t *list, const uint64_t *ch
 
 /* The number of the place's entry, 0 if there is no room. chain: its program counter, then its callers. */
 static uint32_t note_place(const uint64_t *chain, unsigned n, unsigned op, unsigned thread, bool exact) {
-  struct hd_cover *c = table();
+  struct hd_cover *c = hd__cover_table();
   uint64_t h = 0, bit = 1ull << (thread < 63 ? thread : 63);
   if (!n) return 0;
   for (unsigned i = 0; i < n; i++) h = hd_mix64(h + chain[i]);
@@ -151,23 +151,25 @@ static uint32_t note_site(uint64_t pc, uint64_t site, unsigned op, unsigned thre
 
 /* ---- pairs ---- */
 
-/* Whether creating and joining threads alone orders what thread a did in segment `seg` before the running thread. */
-static bool fixed(unsigned a, uint32_t seg) {
+enum hd_fixed hd__cover_fixed(unsigned a, uint32_t seg, const struct hd_thread *b) {
   for (unsigned hops = 0; hops < HD_MAX_THREADS; hops++) {
-    const struct hd_thread *t = &rt.thread[a], *c = rt.cur;
-    if (t == c) return true;
+    const struct hd_thread *t = &rt.thread[a], *c = b;
+    if (t == c) return HD_FIXED_FAMILY;
     for (; c->id && c->parent != a; c = &rt.thread[c->parent])
       ;
-    if (c->id && seg < c->start.segment) return true;
-    if (!t->join.segment) return false;
+    if (c->id && seg < c->start.segment) return hops ? HD_FIXED_APART : HD_FIXED_FAMILY;
+    if (!t->join.segment) return HD_FIXED_NOT;
     seg = t->join.segment - 1;
     a = t->join.by;
   }
-  return false;
+  return HD_FIXED_NOT;
 }
 
+/* Whether the order of that and what the running thread does now is fixed. */
+static bool fixed(unsigned a, uint32_t seg) { return hd__cover_fixed(a, seg, rt.cur) != 0; }
+
 static void note_pair(uint32_t first, uint32_t second, uint64_t object) {
-  struct hd_cover *c = table();
+  struct hd_cover *c = hd__cover_table();
   if (!first || !second) return;
   uint32_t *list = &c->pair_list[hd_mix64((uint64_t)first << 32 | second) % HD_COVER_PAIR_LISTS];
   for (uint32_t i = first_of(*list, HD_COVER_PAIRS); i; i = older(i, c->pair[i - 1].next)) {
@@ -257,7 +259,7 @@ void hd__cover_event(const struct hd_op *op) {
   if (k == OF_NONE || !op->object) return;
   struct used *u = used_slot(op->object);
   if (!u) {
-    table()->lost = 1;
+    hd__cover_table()->lost = 1;
     return;
   }
   unsigned own = (k & 3) - 1;

@@ -28,6 +28,7 @@
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
 #include "runtime/symbolic/inputs.h"
+#include "runtime/symbolic/sources.h"
 #include "runtime/symbolic/symbolic.h"
 #include "runtime/wrap/wrap.h"
 
@@ -49,7 +50,6 @@ static uint32_t began_under; /* shared.bound when the execution under way began 
 static bool probing;         /* this execution is executed twice: the strategy does not see it */
 static bool keep_start;      /* no checkpoint is taken in it */
 static unsigned found;       /* findings before the search */
-static long user;            /* id of the effective user before main */
 static bool timing = true;   /* how long executions take, to choose between memory and forks */
 
 _Noreturn static void leave(void) {
@@ -69,7 +69,9 @@ static void hd_rt_main(void *unused) {
     hd__thread_exit(NULL);
   }
   hd__input_arguments(program.argc, program.argv);
-  hd__program_exit(program.main_fn(program.argc, program.argv, program.envp));
+  bool own = environ == program.envp;
+  hd__sources_make();
+  hd__program_exit(program.main_fn(program.argc, program.argv, own ? environ : program.envp));
 }
 
 /* In fork mode the parent never runs the program, and `heddle run` and a debugger restore nothing: memory needs no guarding
@@ -273,12 +275,21 @@ _Noreturn static void start_again(void) {
   hd__start_again();
 }
 
+/* A finding that ends the search before its first execution is over counts as one. */
+static void count_finding(void) {
+  struct hd_status *st = rt.status;
+  prepare_tally(HD_RUN_FINDING);
+  if (st->phase[0].strategy[0]) count(&st->phase[st->phase_now].executions);
+  hd_search_tally(&rt.search);
+}
+
 /* Releases the files before the strategy may have to wait for another worker, which may be waiting for the files. */
 static void leave_files(void) {
   hd__fds_modes();
   if (!rt.status->changes_files) return;
-  if (hd_sys3(SYS_geteuid, 0, 0, 0) != user) { /* this process has no right to undo it any more */
+  if (!hd__files_mine()) { /* this process has no right to undo it any more */
     if (!fork_mode && rt.config->restart == HD_RESTART_AUTO && rt.config->mode == HD_MODE_CHECK) {
+      if (probing && rt.status->nfindings && !rt.config->all) count_finding();
       rt.status->restart = HD_RESTART_FORK;
       start_again();
     }
@@ -482,6 +493,7 @@ static int run_execution(uint64_t number) {
 struct probe {
   uint64_t hash, events;
   int reason, status;
+  bool hung;
 };
 
 /* `first`: it does nothing that an ordinary first execution would not do. What a later one fails with may be left over from
@@ -492,12 +504,15 @@ static struct probe probe(uint64_t number, uint64_t known, bool first) {
   rt.unsure = !first;
   int reason = run_execution(number);
   rt.unsure = false;
-  struct probe p = {rt.status->event_hash, rt.status->events - before, reason, rt.status->exit_status};
+  struct probe p = {rt.status->event_hash, rt.status->events - before, reason, rt.status->exit_status,
+                    rt.hung};
   rt.status->events = before;
   return p;
 }
 
+/* What took too long in both may have come further in one. */
 static bool same(struct probe a, struct probe b) {
+  if (a.hung && b.hung) return true;
   return a.hash == b.hash && a.events == b.events && a.reason == b.reason && a.status == b.status;
 }
 
@@ -649,7 +664,6 @@ static void search(void *unused) {
     st->restart = c->restart == HD_RESTART_FORK ? HD_RESTART_FORK : HD_RESTART_MEMORY;
   st->switched = 0;
   fork_mode = st->restart == HD_RESTART_FORK;
-  user = hd_sys3(SYS_geteuid, 0, 0, 0);
   rt.main_tp = rt.sched.tp = hd_arch_tp();
   if (hd__ident_grow(0, 4))
     hd__fail(HD_RTE_ENVIRONMENT, 0, "the system has no memory for the stacks of 4 threads");
@@ -661,6 +675,7 @@ static void search(void *unused) {
     for (uint32_t i = 0; named && i < c->ngrown && i < HD_MAX_GROWN; i++) make_noted(c->grown[i]);
   hd__signals_init();
   hd__vdso_init();
+  hd__sources_init();
   hd__sysguard_init();
   if (!fork_mode) hd__tick_start();
   hd__files_init();
@@ -678,9 +693,7 @@ static void search(void *unused) {
   uint64_t number = hd__worker_next();
   if (!number) leave();
   if (!st->decided && c->restart == HD_RESTART_AUTO && c->mode == HD_MODE_CHECK && !choose_restart(number)) {
-    prepare_tally(HD_RUN_FINDING);
-    if (st->phase[0].strategy[0]) count(&st->phase[st->phase_now].executions);
-    hd_search_tally(&rt.search);
+    count_finding();
     leave();
   }
   __atomic_store_n(&st->decided, 1, __ATOMIC_RELEASE);

@@ -106,6 +106,16 @@ static void check_shared(void) {
 
 void hd__inexact(enum hd_inexact why, uint64_t pc) { hd_inexact_note(rt.status->inexact, why, pc); }
 
+static bool has_key(uint64_t key) {
+  for (unsigned i = 0; i < rt.status->nfindings; i++)
+    if (rt.ctl->finding[i].key == key) return true;
+  return false;
+}
+
+bool hd__finding_known(unsigned kind, uint64_t pc) {
+  return (rt.config->ignore >> kind & 1) || has_key(key_of(kind, pc, 0));
+}
+
 struct hd_finding_rec *hd__finding(unsigned kind, uint64_t pc1, uint64_t pc2) {
   struct hd_status *st = rt.status;
   check_shared();
@@ -119,8 +129,7 @@ struct hd_finding_rec *hd__finding(unsigned kind, uint64_t pc1, uint64_t pc2) {
     rt.search.hit = 1;
     hd__end(HD_RUN_FINDING);
   }
-  for (unsigned i = 0; i < st->nfindings; i++)
-    if (rt.ctl->finding[i].key == key) return NULL;
+  if (has_key(key)) return NULL;
   if (st->nfindings == HD_MAX_FINDINGS) {
     hd__inexact(HD_INEXACT_FINDINGS, pc1);
     return NULL;
@@ -258,7 +267,8 @@ void hd__finding_done(struct hd_finding_rec *f, bool fatal) {
     record_blocks();
   }
   __atomic_store_n(&st->nfindings, st->nfindings + 1, __ATOMIC_RELEASE);
-  if (!rt.config->all) hd__end(HD_RUN_FINDING);
+  /* `heddle run` is one run of the program: what would end it natively ends it here, too. */
+  if (!rt.config->all || (fatal && rt.config->mode == HD_MODE_RUN)) hd__end(HD_RUN_FINDING);
   if (fatal) hd__thread_stop();
 }
 

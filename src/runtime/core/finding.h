@@ -29,6 +29,8 @@ uint64_t hd__innermost(void);
 /* Begins a finding. Returns NULL when its kind is ignored, or it is known already, or another one is searched for.
  * The caller adds sites and calls hd__finding_done. */
 struct hd_finding_rec *hd__finding(unsigned kind, uint64_t pc1, uint64_t pc2);
+/* Whether hd__finding would return NULL since that is ignored, or known. */
+bool hd__finding_known(unsigned kind, uint64_t pc);
 /* The search is not complete, for a reason that arose at pc (0: unknown). */
 void hd__inexact(enum hd_inexact why, uint64_t pc);
 struct hd_site *hd__finding_site(struct hd_finding_rec *f, unsigned role, unsigned thread, unsigned op);

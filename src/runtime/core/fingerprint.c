@@ -362,7 +362,7 @@ static void add_wait(const struct hd_thread *t) {
   set_field(9, object(t->wait.at));
   if (t->wait.at || hd_op_second(t->op.kind, 0) == HD_EFF_RETURN || hd_op_object(t->op.kind) == HD_OBJ_COND)
     set_field(10, object(t->wait.mutex));
-  set_field(11, t->wait.bits | (uint64_t)t->wait.woke << 32 | (uint64_t)t->freed << 33);
+  set_field(11, t->wait.bits | (uint64_t)t->wait.woke << 32 | (uint64_t)t->gone << 33);
   if (t->wait.spurious) {
     set_field(12, t->wait.spurious);
     set_field(13, t->wait.site ^ hd_mix64(t->wait.cond));

@@ -6,6 +6,7 @@
 #include "runtime/core/core.h"
 #include "runtime/core/finding.h"
 #include "runtime/core/objects.h"
+#include "runtime/core/record.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
@@ -305,6 +306,7 @@ static bool is_held(const struct hd_obj *o) {
 struct hd_obj *hd__init_object(unsigned op, const void *object, size_t size, uint32_t value, uint64_t pc) {
   uint64_t at = (uint64_t)object;
   hd__block_check(at, size, HD_A_WRITE, pc);
+  if (HD_UNLIKELY(hot.cover)) hd__lockorder_forget(at, size);
   bool others = rt.nunjoined;
   if (others) {
     hd__point_open(op, at, value, pc);
@@ -326,11 +328,41 @@ struct hd_obj *hd__init_object(unsigned op, const void *object, size_t size, uin
   return o;
 }
 
-void hd__touch_object(const void *object, size_t size, bool destroyed, const char *text, uint64_t pc) {
+/* ---- the end of an object ---- */
+
+static __attribute__((cold, noinline)) void report_destroyed(uint64_t object, enum hd_obj_kind kind,
+                                                             uint64_t pc) {
+  static const char *const text[] = {
+      [HD_OBJ_MUTEX] = "use of a destroyed mutex",
+      [HD_OBJ_COND] = "use of a destroyed condition variable",
+      [HD_OBJ_RWLOCK] = "use of a destroyed read-write lock",
+      [HD_OBJ_SEM] = "use of a destroyed semaphore",
+      [HD_OBJ_BARRIER] = "use of a destroyed barrier",
+  };
+  hd__report_simple(HD_KIND_DESTROY_BUSY, object, pc, text[kind], false);
+}
+
+void hd__touch_object(const void *object, size_t size, enum hd_obj_kind kind, bool destroyed, uint64_t pc) {
   hd__take_signals();
   hd__block_check((uint64_t)object, size, HD_A_WRITE, pc);
   if (HD_UNLIKELY(init_epoch == rt.epoch)) check_init((uint64_t)object, pc);
-  if (HD_UNLIKELY(destroyed)) hd__report_simple(HD_KIND_DESTROY_BUSY, (uint64_t)object, pc, text, false);
+  if (HD_UNLIKELY(destroyed)) report_destroyed((uint64_t)object, kind, pc);
+}
+
+/* Leaving a barrier is no use of it, and an initialisation begins a new life. */
+static bool uses(const struct hd_op *op) {
+  enum hd_effect effect = hd_op_effect(op->kind, 0);
+  return effect != HD_EFF_LEAVE && effect != HD_EFF_INIT;
+}
+
+void hd__object_destroyed(uint64_t object, enum hd_obj_kind kind) {
+  if (!rt.nunjoined) return;
+  for (unsigned i = 0; i < rt.nthreads; i++) {
+    struct hd_thread *t = &rt.thread[i];
+    if (t != rt.cur && t->state <= HD_T_BLOCKED && t->op.object == object &&
+        hd_op_object(t->op.kind) == kind && uses(&t->op))
+      t->gone = HD_GONE_DESTROYED;
+  }
 }
 
 /* ---- memory that is freed ---- */
@@ -355,11 +387,12 @@ static void object_freed(uint64_t at, uint64_t pc) {
     struct hd_thread *t = &rt.thread[i];
     if (t != rt.cur && t->state <= HD_T_BLOCKED && t->op.object == at &&
         end_of(hd_op_object(t->op.kind)) == op)
-      t->freed = true;
+      t->gone = HD_GONE_FREED;
   }
 }
 
 void hd__objects_freed(uint64_t block, uint64_t size, uint64_t pc) {
+  if (HD_UNLIKELY(hot.cover)) hd__lockorder_forget(block, size);
   if (!rt.nunjoined) return;
   for (unsigned i = 0; i < rt.nthreads; i++) { /* one that is about to be used for the first time */
     const struct hd_thread *t = &rt.thread[i];
@@ -381,6 +414,10 @@ void hd__objects_freed(uint64_t block, uint64_t size, uint64_t pc) {
 
 void hd__object_gone(void) {
   struct hd_thread *t = rt.cur;
-  t->freed = false;
-  hd__block_check(t->op.object, 4, HD_A_WRITE, t->op.pc);
+  enum hd_gone how = t->gone;
+  t->gone = HD_GONE_NOT;
+  if (how == HD_GONE_FREED)
+    hd__block_check(t->op.object, 4, HD_A_WRITE, t->op.pc);
+  else
+    report_destroyed(t->op.object, hd_op_object(t->op.kind), t->op.pc);
 }

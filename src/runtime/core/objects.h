@@ -45,6 +45,11 @@ struct hd_obj {
 };
 #define HD_NOBODY 0xffff
 
+/* Several may live at one address: who waits for a futex, and what is declared to ThreadSanitizer, are objects apart from a lock
+ * or an atomic variable there. */
+#define HD_APART_FUTEX (1ull << 63)
+#define HD_APART_ORDER (1ull << 62)
+
 /* The object at addr; hd__obj creates it, hd__obj_find returns NULL. */
 struct hd_obj *hd__obj(uint64_t addr, unsigned kind);
 struct hd_obj *hd__obj_find(uint64_t addr);
@@ -95,11 +100,13 @@ struct hd_obj *hd__init_object(unsigned op, const void *object, size_t size, uin
 
 /* Reports a misuse of a lock, with the places where its holders took it. */
 void hd__report_lock(unsigned kind, const struct hd_obj *o, unsigned op, uint64_t pc, const char *text);
-/* Reports a use of freed memory, or of an object that was destroyed. */
-void hd__touch_object(const void *object, size_t size, bool destroyed, const char *text, uint64_t pc);
+/* Reports a use of freed memory, or of an object that was destroyed. Its operation comes next. */
+void hd__touch_object(const void *object, size_t size, enum hd_obj_kind kind, bool destroyed, uint64_t pc);
+/* The running thread has destroyed it: the pending operations of others on it are uses of a destroyed object. */
+void hd__object_destroyed(uint64_t object, enum hd_obj_kind kind);
 /* The running thread frees a block: an operation on each lock, condition variable and semaphore in it. */
 void hd__objects_freed(uint64_t block, uint64_t size, uint64_t pc);
-/* The running thread's operation has found the memory of its object freed. */
+/* The running thread's operation has found its object destroyed, or the memory of it freed. */
 void hd__object_gone(void);
 
 /* ---- a checkpoint ---- */

@@ -47,12 +47,25 @@ static inline void hd__cover_begin(void) {
   else
     hd__cover_observe();
 }
+/* The table of this worker. */
+struct hd_cover *hd__cover_table(void);
+/* Whether creating and joining threads alone orders what thread a did in segment `seg` before what b does now, and if so,
+ * whether one of the two created, or joined, the other or its creators; else a third did. */
+enum hd_fixed { HD_FIXED_NOT, HD_FIXED_FAMILY, HD_FIXED_APART };
+enum hd_fixed hd__cover_fixed(unsigned a, uint32_t seg, const struct hd_thread *b);
 /* An operation of the schedule is executed. pre: hot.cover. */
 void hd__cover_event(const struct hd_op *op);
 /* The running thread's access at pc conflicts with an earlier one by another thread, in segment `seg` at the place
  * that the shadow memory stores as `site`. pre: hot.cover. */
 void hd__cover_access(uint32_t seg, uint64_t site, unsigned first_op, uint64_t pc, unsigned op,
                       uint64_t object);
+
+/* ---- lockorder.c: locks that threads take in different orders. pre: hot.cover ---- */
+
+/* The running thread has executed an operation. */
+void hd__lockorder_event(const struct hd_op *op, unsigned flags);
+/* Locks at these addresses are no longer those that were there. */
+void hd__lockorder_forget(uint64_t at, uint64_t size);
 
 /* ---- debug.c: scheduling points for a debugger. pre: hot.log ---- */
 

@@ -158,7 +158,7 @@ void hd__sched_begin(void) {
   rt.events = 0;
   rt.choice = rt.nchoices = rt.nunjoined = rt.nspinning = rt.narmed = rt.nio = rt.watched = rt.between =
       rt.nlate = rt.naside = 0;
-  rt.in_exit = rt.event_due = rt.forked = rt.sent = rt.entered = false;
+  rt.in_exit = rt.event_due = rt.forked = rt.sent = rt.entered = rt.hung = false;
   rt.lost = 0;
   rt.exit_status = 0;
   rt.cur = rt.section = NULL;
@@ -178,11 +178,14 @@ void hd__sched_begin(void) {
 /* What is done about an event for users, and for states that are compared. */
 __attribute__((cold, noinline)) static void observe_event(unsigned flags) {
   if (hot.log) hd__record_op(&rt.cur->op, flags);
-  if (hot.cover) hd__cover_event(&rt.cur->op);
+  if (hot.cover) {
+    hd__cover_event(&rt.cur->op);
+    hd__lockorder_event(&rt.cur->op, flags);
+  }
 }
 
 __attribute__((cold, noinline)) static void after_event(void) {
-  if (rt.cur->freed) hd__object_gone();
+  if (rt.cur->gone) hd__object_gone();
   if (rt.cur->scrubs) hd_arch_scrub();
 }
 
@@ -205,7 +208,7 @@ void hd__event(unsigned flags) {
   }
   if (HD_COVER_OR_LOG) observe_event(flags);
   rt.choice = rt.nchoices = 0;
-  if (HD_SCRUBS_OR_FREED) after_event();
+  if (HD_SCRUBS_OR_GONE) after_event();
 }
 
 /* Deadlines as close as this to the earliest one are not in order: a sleep takes as long as it is asked to, or longer. */

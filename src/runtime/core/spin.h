@@ -101,6 +101,9 @@ enum hd_spin_head { HD_SPIN_READS, HD_SPIN_LOADS, HD_SPIN_UPDATES, HD_SPIN_OTHER
  * saves the caller's registers and continues there. */
 void hd__watched_read(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
 void hd_arch_watched_read(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
+/* The same from code of ours that stands for code of the program: pc is that of its caller, so where it is called from is
+ * part of the state. */
+void hd_arch_watched_read_here(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
 
 /* The running thread is about to access `a` at pc, in a way that a waiting loop may. Returns true when it is no scheduling
  * point this time, and not to be recorded. */

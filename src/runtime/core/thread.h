@@ -45,6 +45,9 @@ struct hd_choices {
   unsigned last, alike;
 };
 
+/* What has happened to the object of its pending operation, while another thread ran. */
+enum hd_gone { HD_GONE_NOT, HD_GONE_FREED, HD_GONE_DESTROYED };
+
 enum hd_tstate {
   HD_T_READY,   /* its pending operation is enabled */
   HD_T_BLOCKED, /* its pending operation is disabled */
@@ -78,7 +81,7 @@ struct hd_thread {
       bool silent;     /* the hook under way belongs to a function that wants no reports */
       bool armed;      /* its reads are being collected, or waited for (spin.c) */
       bool scrubs;     /* hooks clear what they leave on the stack in any case (fingerprint.c) */
-      bool freed;      /* the memory of the object of its pending operation was */
+      uint8_t gone;    /* its pending operation has lost its object: enum hd_gone */
       bool anywhere;   /* it may be cancelled at any moment: enabled, and of the asynchronous type */
       bool handled;    /* it has run a handler of a signal */
     };
@@ -208,6 +211,11 @@ struct hd_thread {
     uint32_t inputs, reads; /* that it has had */
     uint32_t result;        /* of what it returned: an expression, or 0 */
     bool quiet;             /* what the function that it calls reads stays symbolic */
+    bool direct;            /* it reads files by itself (sources.h) */
+    bool told;              /* of the call of stdio under way: it was said what it consumed */
+    uint8_t source;         /* the same: number of the source, plus 1; 0: none */
+    uint32_t one;           /* the same: the character that it returns */
+    uint64_t from;          /* the same: position before it */
   } symbolic;
   uint32_t looks;      /* at what is not known to change (state.h) */
   struct hd_spin spin; /* the last: most of it is not cleared */

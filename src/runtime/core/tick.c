@@ -5,34 +5,41 @@
  *  - in a loop that waits by plain reads of memory that is not visible. Its next reads are checked, as those of visible
  *    memory are (spin.c). The moment depends on the timer, but not the outcome: all rounds of a waiting loop are alike.
  *  - in a loop without end, which only another thread ends: by exit, a cancellation, a signal. It is put aside, in the
- *    middle of its step, and the others go on. When none of them can, it does.
+ *    middle of its step, and the others go on. When none of them can, it does. If it is proved then that the loop has no
+ *    end (endless.c), that is a hang.
  *
  * Invariants
  *  1. Putting a thread aside, and going on with it, is neither a step nor an event: how far a thread has come between two of
  *     its operations makes no difference to others.
- *  2. A thread is put aside only where one is known to compute without end: it did so for MANY ticks, or until the watchdog
- *     noticed, while something else could have happened. Such places are learned like visible memory, so that every later
+ *  2. A thread is put aside only where it was proved that it computes without end, or where one is known to: it did so for
+ *     MANY ticks, or until the watchdog noticed, while something else could have happened. Such places are learned like visible memory, so that every later
  *     execution and a replay put the thread aside there, too. What happens does not depend on when the ticks come, as long
  *     as a thread that computes there does so for FEW ticks at least.
- *  3. A thread is put aside in code of the program, or before a system call, as at a scheduling point: the runtime, and
- *     libraries that may hold locks of their own, are not interrupted elsewhere. */
+ *  3. Without a proof, a thread is put aside in code of the program, or before a system call, as at a scheduling point: the
+ *     runtime, and libraries that may hold locks of their own, are not interrupted elsewhere. */
 #include <time.h>
 
 #include "runtime/core/core.h"
+#include "runtime/core/endless.h"
+#include "runtime/core/finding.h"
 #include "runtime/core/modules.h"
 #include "runtime/core/spin.h"
 #include "runtime/core/tick.h"
 #include "runtime/kernel/kernel.h"
+#include "runtime/memory/memory.h"
 #include "runtime/wrap/wrap.h"
 
 #define TICK_NS 100000000l
 #define SOON_NS 50000l
 #define WATCHED 64
-#define FEW 2   /* ticks before a thread is put aside at a known place */
-#define MANY 20 /* and before a place is learned */
+#define PROVE 2 /* ticks before a proof is tried that the thread computes without end */
+#define FEW 4   /* before a thread is put aside at a known place */
+#define AGAIN 5 /* before a hang is one where another execution has hung */
+#define MANY 20 /* before a place is learned */
 
 static int soon = -1;  /* a timer of real time, which is finer */
 static unsigned ticks; /* in which nothing has happened */
+static struct { unsigned at, until; /* ticks between which a proof is tried; 0: PROVE */ } proof;
 static uint64_t
     due; /* the running thread is put aside soon, if it has done nothing since: rt.events, plus 1 */
 
@@ -76,13 +83,21 @@ static bool others(void) {
          hd__alarm_next() != HD_FOREVER || hd__signals_arrived() || hd__children_any();
 }
 
+static bool goes_on(const struct hd_thread *t) { return t->aside.is && t->state == HD_T_BLOCKED; }
+
+/* Whether another thread that was put aside has not gone on since the last event. */
+static bool others_aside(void) {
+  for (unsigned i = 0; i < rt.nthreads && rt.naside; i++)
+    if (goes_on(&rt.thread[i]) && rt.thread[i].aside.until <= rt.events) return true;
+  return false;
+}
+
 /* On the thread's own stack. */
-static void hd_rt_aside(ucontext_t *uc) {
+static void step_aside(ucontext_t *uc) {
   struct hd_thread *t = rt.cur;
   struct hd_op op = t->op;
   bool at_point = t->cancel.at_point;
-  if (!is_known(place())) seen[nseen++ % PLACES] = place();
-  hd__learn(place());
+  ticks = 0;
   t->aside.is = true;
   rt.naside++;
   rt.watched = 0;
@@ -103,6 +118,14 @@ static void hd_rt_aside(ucontext_t *uc) {
   ticks = 0;
   hd__keep_mask(uc);
 }
+
+static void hd_rt_aside(ucontext_t *uc) {
+  if (!is_known(place())) seen[nseen++ % PLACES] = place();
+  hd__learn(place());
+  step_aside(uc);
+}
+
+static void hd_rt_aside_proved(ucontext_t *uc) { step_aside(uc); }
 
 static void hd_rt_aside_before_call(ucontext_t *uc) {
   hd_rt_aside(uc);
@@ -129,16 +152,47 @@ void hd__tick_call(const ucontext_t *uc) {
 
 bool hd__tick_due(void) { return due; }
 
-void hd__tick(const ucontext_t *uc) {
+void hd__tick_endless(ucontext_t *uc) {
+  bool first = rt.events >= rt.cur->aside.until && others();
+  if (!rt.section && (first || others_aside())) hd_arch_leave_handler(uc, hd_rt_aside_proved);
+  hd__report_hang(uc, true);
+}
+
+/* Whether a proof is under way; begins one now and then. It takes about a third of the time. */
+static bool proves(ucontext_t *uc) {
+  if (hd__endless_tries()) {
+    if (ticks < proof.until) return true;
+    hd__endless_stop(uc);
+    proof.at = ticks * 2;
+    return false;
+  }
+  if (ticks <= PROVE) proof.at = PROVE;
+  if (ticks < proof.at || rt.event_due || hd__private_depth || hd__on_signal_stack(hd_sig_sp(uc)))
+    return false;
+  proof.until = ticks + (ticks + 1) / 2;
+  hd__endless_begin(uc);
+  return true;
+}
+
+/* Where another execution has hung, this one is given up: waiting for the watchdog would tell nothing new. */
+static void give_up(ucontext_t *uc) {
+  if (ticks < AGAIN || others() || others_aside() || !hd__hang_known(uc)) return;
+  hd__report_hang(uc, false);
+}
+
+void hd__tick(ucontext_t *uc) {
   static uint64_t before;
   uint64_t now = rt.events + ((uint64_t)rt.seg_base << 32), pc = hd_sig_pc(uc), sp = hd_sig_sp(uc);
   bool still = now == before;
   before = now;
   if (!still || !hot.active) {
     ticks = 0;
+    hd__endless_stop(uc);
     return;
   }
   ticks++;
+  if (proves(uc)) return;
+  give_up(uc);
   if (ticks >= (is_known(place()) ? FEW : MANY) && put_aside(uc)) ticks--;
   rt.watched = WATCHED;
   /* A tag that no thread has makes the fast path fail. Only while the program or a hook runs, not the rest of the
@@ -155,7 +209,7 @@ bool hd__tick_hang(const ucontext_t *uc) {
 struct hd_thread *hd__aside_next(void) {
   for (unsigned i = 0; i < rt.nthreads; i++) {
     struct hd_thread *t = &rt.thread[i];
-    if (!t->aside.is || t->state != HD_T_BLOCKED) continue;
+    if (!goes_on(t) || (t->aside.until > rt.events && others_aside())) continue;
     t->aside.until = rt.events + 1;
     rt.status->heartbeat++; /* the watchdog waits as long again */
     hd__enable(t);

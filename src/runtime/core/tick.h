@@ -10,7 +10,9 @@ struct hd_thread;
 /* Asks the kernel for hd__tick in this process. */
 void hd__tick_start(void);
 /* The process has used some more processor time, and was interrupted there. */
-void hd__tick(const ucontext_t *uc);
+void hd__tick(ucontext_t *uc);
+/* It is proved that the running thread, which was interrupted there, computes for ever: puts it aside, or reports a hang. */
+void hd__tick_endless(ucontext_t *uc);
 /* Whether the running thread is to be put aside at its next system call; puts it aside there. */
 bool hd__tick_due(void);
 void hd__tick_call(const ucontext_t *uc);

@@ -178,8 +178,48 @@ static bool awaits_end(void) {
   return any;
 }
 
+/* The processes whose parent this one is, adopted ones included. Returns whether f did for any. */
+static bool each_child(bool (*f)(long pid)) {
+  char path[48], text[512];
+  int64_t self = (int64_t)hd_sys3(SYS_getpid, 0, 0, 0), pid = 0;
+  hd__format(path, sizeof path, "/proc/%d/task/%d/children", self, self);
+  long fd = hd_sys4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+  if (fd < 0) return false;
+  long n = hd_sys3(SYS_read, fd, text, sizeof text);
+  hd_sys3(SYS_close, fd, 0, 0);
+  bool any = false;
+  for (long i = 0; i < n; i++) {
+    if (text[i] >= '0' && text[i] <= '9') {
+      pid = pid * 10 + (text[i] - '0');
+      continue;
+    }
+    any |= pid && f(pid);
+    pid = 0;
+  }
+  return any;
+}
+
+static bool is_known(long pid) {
+  for (unsigned i = 0; i < nchildren; i++)
+    if (children[i].pid == pid) return true;
+  return false;
+}
+
+static bool add_adopted(long pid) {
+  if (is_known(pid)) return false;
+  started(pid, hd__shares_memory(), -1);
+  return true;
+}
+
+/* What its children have left behind is the program's to wait for, if it wants that. The kernel hands it over before it says
+ * that the child has ended. */
+static void find_adopted(void) {
+  if (hd__is_subreaper()) each_child(add_adopted);
+}
+
 /* Invariant 3: a child that has ended sends its SIGCHLD now. */
 static bool tell_end(void) {
+  find_adopted();
   for (unsigned i = 0; i < nchildren; i++) {
     struct pollfd p = {children[i].d->fd, POLLIN, 0};
     if (children[i].told || p.fd < 0 || hd_sys3(SYS_poll, &p, 1, 0) == 0) continue;
@@ -214,26 +254,9 @@ bool hd__children_hold(void) {
   return false;
 }
 
-/* Kills what this process has adopted. Returns whether there was any. */
-static bool end_adopted(void) {
-  char path[48], text[512];
-  int64_t self = (int64_t)hd_sys3(SYS_getpid, 0, 0, 0), pid = 0;
-  hd__format(path, sizeof path, "/proc/%d/task/%d/children", self, self);
-  long fd = hd_sys4(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
-  if (fd < 0) return false;
-  long n = hd_sys3(SYS_read, fd, text, sizeof text);
-  hd_sys3(SYS_close, fd, 0, 0);
-  bool any = false;
-  for (long i = 0; i < n; i++) {
-    if (text[i] >= '0' && text[i] <= '9') {
-      pid = pid * 10 + (text[i] - '0');
-      continue;
-    }
-    if (pid) hd_sys3(SYS_kill, pid, SIGKILL, 0);
-    any |= pid && hd_sys4(SYS_wait4, pid, 0, __WALL, 0) == pid;
-    pid = 0;
-  }
-  return any;
+static bool end_adopted(long pid) {
+  hd_sys3(SYS_kill, pid, SIGKILL, 0);
+  return hd_sys4(SYS_wait4, pid, 0, __WALL, 0) == pid;
 }
 
 static void adopt(void) {
@@ -250,7 +273,7 @@ void hd__children_begin(void) {
     if (children[i].d->fd >= 0) hd_sys3(SYS_close, children[i].d->fd, 0, 0);
     release(&children[i]);
   }
-  while (adopts && end_adopted()) rt.status->left = 1;
+  while (adopts && each_child(end_adopted)) rt.status->left = 1;
   adopts = false;
   nchildren = nshare = 0;
   hd__ipc_begin();
@@ -365,11 +388,7 @@ static void give_time(struct child **which, unsigned n) {
 }
 
 /* Whether the process has ended unnoticed by the program: it was adopted, and init would have waited for it. */
-static bool is_adopted(long pid) {
-  for (unsigned i = 0; i < nchildren; i++)
-    if (children[i].pid == pid) return false;
-  return adopts && pid > 0 && !hd__is_subreaper();
-}
+static bool is_adopted(long pid) { return adopts && pid > 0 && !is_known(pid) && !hd__is_subreaper(); }
 
 /* The call, without waiting, as if nothing had been adopted. */
 static long wait_own(long nr, const long *b) {
@@ -413,6 +432,7 @@ static long wait_now(long nr, const long *a, long *pid) {
 long hd__child_call(long nr, long *a, uint64_t pc) {
   struct hd_item item[MAX_CHILDREN];
   struct child *which[MAX_CHILDREN];
+  find_adopted();
   unsigned n = asked_for(nr, a, item, which);
   bool nohang = a[nr == SYS_wait4 ? 2 : 3] & WNOHANG;
   struct hd_io o = {.kind = HD_OP_WAITCHILD,
@@ -438,6 +458,7 @@ long hd__child_call(long nr, long *a, uint64_t pc) {
       return r;
     }
     hd__io_stalled(&o);
+    find_adopted();
     o.n = n = asked_for(nr, a, item, which); /* another thread may have reaped it */
   }
 }

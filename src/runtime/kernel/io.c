@@ -109,6 +109,7 @@ static void poll_all(bool idle) {
 static bool ready(const struct hd_io *o, struct hd_op *op) {
   const struct hd_ready *best = NULL, *past = NULL;
   op->ready.enabler = op->ready.disabler = op->ready.enabler_before = 0;
+  if (o->any_time) op->ready.enabler = o->due;
   if (!o->n || o->any_time) return true;
   if (o->stalled == nchanges) return false;
   if (o->can) {
@@ -240,8 +241,9 @@ bool hd__io_point(struct hd_io *o) {
   struct hd_thread *t = rt.cur;
   hd__spin_poll(HD_POLLS_IO, false, o->pc);
   for (bool again = false; !request(o, again); again = true) {}
-  bool any_time = o->any_time, due = o->due;
-  o->any_time = o->due = false;
+  bool any_time = o->any_time, due = o->due != 0;
+  o->any_time = false;
+  o->due = 0;
   bool late = t->timer.expired;
   t->timer.expired = false;
   hd__timerfd_due();
@@ -349,7 +351,8 @@ void hd__io_poll(uint32_t set) {
 
 void hd__io_due(struct hd_thread *t) {
   if (!t->sys.io || t->cancel.taken || t->sig.taken) return;
-  t->sys.io->any_time = t->sys.io->due = true;
+  t->sys.io->any_time = true;
+  t->sys.io->due = (uint32_t)rt.events;
   update(t);
 }
 

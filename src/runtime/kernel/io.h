@@ -33,7 +33,7 @@ struct hd_io {
   const struct hd_interest *interest; /* epoll: whose readiness enables it */
   uint32_t stalled;                   /* disabled until there have been more changes than this */
   bool any_time;                      /* its time may be over at any moment */
-  bool due;                           /* ... since it nearly is */
+  uint32_t due;                       /* ... since it nearly is: the event before which time passed, from 1 */
   /* Whether it can be executed now and since when, where that is not a matter of items. */
   bool (*can)(const struct hd_io *o, struct hd_ready *r);
   /* An operation on one descriptor: sets the fields above from what the number refers to, again when that changes. */
@@ -118,6 +118,9 @@ long hd__exec_call(long nr, const long *a);
 /* ---- files.c ---- */
 
 void hd__file_changes(long fd); /* the contents are about to change */
+/* Makes a file with that contents, which a restart undoes. Returns 0 or a negative error. */
+struct stat;
+long hd__file_put(const char *name, const void *bytes, uint64_t n, struct stat *st);
 /* The running thread accesses these facets of a file. Returns whether that is an operation of the schedule. */
 bool hd__file_contended(struct hd_touch *t, uint64_t object, uint16_t reads, uint16_t writes);
 /* The address by which it is known (learned and logged as for memory) that threads contend for an object. */
@@ -156,7 +159,7 @@ int hd__thread_of_tid(long tid); /* in pids.c; -1: none */
 
 /* ---- io_wait.c: poll, select, epoll, timers ---- */
 
-bool hd__wait_is_op(long nr);
+bool hd__wait_is_op(long nr, const long *a);
 long hd__wait_call(long nr, long *a, uint64_t pc);
 long hd__timerfd_create(const long *a);
 long hd__signalfd_create(long nr, const long *a);

@@ -24,8 +24,10 @@
 #define MS 1000000ull
 #define EPOLL_FACET 0x8000u /* two threads that wait at one epoll descriptor may take each other's events */
 
-bool hd__wait_is_op(long nr) {
+bool hd__wait_is_op(long nr, const long *a) {
   switch (nr) {
+    case SYS_signalfd:
+    case SYS_signalfd4: return (int)a[0] >= 0; /* changes one that is open */
     case SYS_poll:
     case SYS_ppoll:
     case SYS_select:
@@ -250,10 +252,10 @@ long hd__timerfd_create(const long *a) {
   return hd__fd_opened(fd, d);
 }
 
-/* It is the same operation whether the timer was closed before the call or while it was pending. */
-static void aim_at_timer(struct hd_io *o) {
+/* It is the same operation whether the descriptor was closed before the call or while it was pending. */
+static void aim_at_setting(struct hd_io *o) {
   const struct hd_desc *d = hd__fd(o->fd);
-  bool sets = d && o->nr == SYS_timerfd_settime;
+  bool sets = d && o->nr != SYS_timerfd_gettime;
   o->kind = sets ? HD_OP_IOCHANGE : HD_OP_IOLOOK;
   if (!d) {
     hd__io_closed(o);
@@ -264,14 +266,14 @@ static void aim_at_timer(struct hd_io *o) {
   o->writes = sets;
 }
 
-/* Looks at the setting, or changes it. Returns the timer, or NULL with an error in *e. */
-static struct hd_desc *point_timer(long nr, const long *a, uint64_t pc, long *e) {
-  struct hd_io o = {.fd = (int)a[0], .nr = nr, .timeout = HD_FOREVER, .pc = pc, .aim = aim_at_timer};
-  aim_at_timer(&o);
+/* Looks at the setting of a description of that kind, or changes it. Returns it, or NULL with an error in *e. */
+static struct hd_desc *point_setting(unsigned kind, long nr, const long *a, uint64_t pc, long *e) {
+  struct hd_io o = {.fd = (int)a[0], .nr = nr, .timeout = HD_FOREVER, .pc = pc, .aim = aim_at_setting};
+  aim_at_setting(&o);
   hd__fd_used(a[0], hd__fd(a[0]), HD_USE_PLAIN);
   hd__io_point(&o);
   struct hd_desc *d = hd__fd(a[0]);
-  if (d && d->kind == HD_IO_TIMER) return d;
+  if (d && d->kind == kind) return d;
   hd__io_done(false);
   *e = d ? -EINVAL : -EBADF;
   return NULL;
@@ -279,7 +281,7 @@ static struct hd_desc *point_timer(long nr, const long *a, uint64_t pc, long *e)
 
 static long gettime(const long *a, uint64_t pc) {
   long e = 0;
-  struct hd_desc *d = point_timer(SYS_timerfd_gettime, a, pc, &e);
+  struct hd_desc *d = point_setting(HD_IO_TIMER, SYS_timerfd_gettime, a, pc, &e);
   if (!d) return e;
   get_setting(d, (struct itimerspec *)a[1]);
   hd__io_done(false);
@@ -289,7 +291,7 @@ static long gettime(const long *a, uint64_t pc) {
 static long settime(long *a, uint64_t pc) {
   long e = 0;
   const struct itimerspec *new = (const struct itimerspec *)a[2];
-  struct hd_desc *d = point_timer(SYS_timerfd_settime, a, pc, &e);
+  struct hd_desc *d = point_setting(HD_IO_TIMER, SYS_timerfd_settime, a, pc, &e);
   if (!d) return e;
   get_setting(d, (struct itimerspec *)a[3]);
   uint64_t unread, value = to_ns(&new->it_value);
@@ -340,17 +342,24 @@ uint32_t hd__timerfd_fire(uint64_t now, bool late) {
 /* Signals between threads never reach the kernel (wrap/signal.c): an eventfd is ready in its place. */
 long hd__signalfd_create(long nr, const long *a) {
   const uint64_t *mask = (const uint64_t *)a[1];
-  struct hd_desc *d = (int)a[0] >= 0 ? hd__fd(a[0]) : NULL;
-  if (!mask || ((int)a[0] >= 0 && (!d || d->kind != HD_IO_SIGNAL))) return d ? -EINVAL : -EBADF;
-  if (d) {
-    d->signals = *mask;
-    return a[0];
-  }
+  if (!mask) return -EINVAL;
   long fd = hd_sys3(SYS_eventfd2, 0, nr == SYS_signalfd4 ? a[3] : 0, 0);
   if (fd < 0) return fd;
-  d = hd__desc_new(HD_IO_SIGNAL, NULL);
+  struct hd_desc *d = hd__desc_new(HD_IO_SIGNAL, NULL);
   d->signals = *mask;
   return hd__fd_opened(fd, d);
+}
+
+/* Changes which signals one reports that is open. */
+static long signalfd_change(long nr, const long *a, uint64_t pc) {
+  const uint64_t *mask = (const uint64_t *)a[1];
+  long e = 0;
+  if (!mask) return -EINVAL;
+  struct hd_desc *d = point_setting(HD_IO_SIGNAL, nr, a, pc, &e);
+  if (!d) return e;
+  d->signals = *mask;
+  hd__io_done(false);
+  return a[0];
 }
 
 void hd__signalfds_update(void) {
@@ -407,6 +416,8 @@ static long wait_call(long nr, long *a, uint64_t pc) {
     case SYS_epoll_ctl: return control_call(a, pc);
     case SYS_timerfd_gettime: return gettime(a, pc);
     case SYS_timerfd_settime: return settime(a, pc);
+    case SYS_signalfd:
+    case SYS_signalfd4: return signalfd_change(nr, a, pc);
     default: return epoll_call(nr, a, pc);
   }
 }

@@ -46,6 +46,9 @@ void hd__signals_child(long pid);
 void hd__signals_expect(void);
 /* Whether sp is on our signal stack, on which handlers run. */
 bool hd__on_signal_stack(uint64_t sp);
+/* The running thread, which was interrupted there, hangs; `proved`: for ever, or so long. Whether it is known already, or ignored, that one does. */
+void hd__report_hang(ucontext_t *uc, bool proved);
+bool hd__hang_known(const ucontext_t *uc);
 
 /* ---- wrap/signal.c: signals between the program's threads ---- */
 
@@ -252,5 +255,6 @@ void hd__alarm_fire(void);
 void hd__files_init(void);
 void hd__files_begin(void); /* before an execution */
 void hd__files_undo(void);  /* after it: restores the files it changed */
+bool hd__files_mine(void);  /* the process is still the user that it was before main */
 
 #endif

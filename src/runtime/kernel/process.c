@@ -202,7 +202,10 @@ static uint32_t description(long fd) {
 /* Calls that get or set something. Returns which of that kind of state, 0 if it is none. */
 static uint32_t gets_or_sets(long nr, const long *a, enum hd_state *state, bool *sets) {
   switch (nr) {
-    case SYS_prctl: *state = HD_STATE_ATTRIBUTE; return attribute(a, sets);
+    case SYS_prctl:
+      *sets = a[0] == PR_SET_NAME;
+      *state = *sets || a[0] == PR_GET_NAME ? HD_STATE_NAME : HD_STATE_ATTRIBUTE;
+      return *state == HD_STATE_NAME ? rt.cur->id + 1u : attribute(a, sets);
     case SYS_fcntl:
       *state = HD_STATE_FDS;
       *sets = a[1] == F_SETFD;

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <sys/mman.h>
 
+#include "runtime/core/endless.h"
 #include "runtime/core/aim.h"
 #include "runtime/core/core.h"
 #include "runtime/core/library.h"
@@ -102,26 +103,38 @@ static bool in_stack_guard(uint64_t addr, uint64_t sp) {
   return addr >= lo - id->guard - 65536 && addr < lo + 4096 && sp < lo + 65536;
 }
 
-static void fault(int sig, siginfo_t *info, ucontext_t *uc) {
-  uint64_t addr = (uint64_t)info->si_addr, pc = hd_sig_pc(uc);
+/* A hang is wherever the program happens to be: the function it hangs in identifies it. */
+static uint64_t hang_at(const ucontext_t *uc) {
+  return hot.call > rt.cur->calls ? hot.call[-1].pc : hd_sig_pc(uc);
+}
+
+bool hd__hang_known(const ucontext_t *uc) { return hd__finding_known(HD_KIND_HANG, hang_at(uc)); }
+
+static void fault(int sig, const siginfo_t *info, ucontext_t *uc) {
   bool has_addr = sig == SIGSEGV || sig == SIGBUS;
+  uint64_t addr = has_addr ? (uint64_t)info->si_addr : 0, pc = hd_sig_pc(uc);
   if (sig != HD_SIG_HANG) rt.faulted = sig;
   unsigned kind = sig == HD_SIG_HANG                                ? HD_KIND_HANG
                   : has_addr && in_stack_guard(addr, hd_sig_sp(uc)) ? HD_KIND_STACK_OVERFLOW
                                                                     : HD_KIND_CRASH;
-  /* A hang is wherever the program happens to be: the function it hangs in identifies it. */
-  uint64_t key = kind == HD_KIND_CRASH ? pc : hot.call > rt.cur->calls ? hot.call[-1].pc : pc;
+  uint64_t key = kind == HD_KIND_CRASH ? pc : hang_at(uc);
   if (kind == HD_KIND_HANG && rt.nstopped) hd__thread_stop(); /* it may wait for a stopped thread */
   if (hot.log && has_addr) hd__record_fault(addr);
   struct hd_finding_rec *f = hd__finding(kind, key, 0);
+  if (!f && kind == HD_KIND_HANG && rt.hung) hd__inexact(HD_INEXACT_HUNG, pc);
   if (!f) hd__thread_stop();
   f->signal = sig == HD_SIG_HANG ? 0 : sig;
-  f->fault_addr = has_addr ? addr : 0;
+  f->fault_addr = addr;
   struct hd_site *s = hd__finding_site(f, HD_ROLE_AT, rt.cur->id, HD_OP_NONE);
   hd__site_fault(s, pc, hd_sig_sp(uc));
-  s->object = has_addr ? addr : 0;
+  s->object = addr;
   if (has_addr) hd__site_block(f, addr);
   hd__finding_done(f, true);
+}
+
+void hd__report_hang(ucontext_t *uc, bool proved) {
+  rt.hung = !proved;
+  fault(HD_SIG_HANG, NULL, uc);
 }
 
 /* The fault that the program's handler is running for, on our signal stack. */
@@ -158,7 +171,8 @@ static void handler(int sig, siginfo_t *info, void *uc) {
       hd__snapshot_fault((uint64_t)info->si_addr))
     return;
   if (hd_arch_peek_fault(uc)) return;
-  if (sig == SIGTRAP && hd__aim_trap(uc)) return;
+  if (sig == SIGTRAP && (hd__aim_trap(uc) || hd__endless_trap(uc, info->si_code == TRAP_TRACE))) return;
+  if (sig == SIGSEGV || sig == SIGBUS) hd__endless_stop(uc);
   if (sig == SIGSEGV && (uint64_t)info->si_addr == hd_sig_pc(uc) &&
       (hd__library_fault(uc) || hd__plain_fault(hd_sig_pc(uc))))
     return;
@@ -176,16 +190,19 @@ static void handler(int sig, siginfo_t *info, void *uc) {
     return;
   }
   if (sig == HD_SIG_HANG && hd__io_waits_outside()) hd__report_unanswered();
-  if (sig == HD_SIG_HANG && hd__tick_hang(uc)) return;
+  if (sig == HD_SIG_HANG) {
+    if (!hd__tick_hang(uc)) hd__report_hang(uc, false);
+    return;
+  }
   struct sigaction *t = &theirs[sig];
-  if (sig != HD_SIG_HANG && t->sa_handler != SIG_DFL && t->sa_handler != SIG_IGN) {
+  if (t->sa_handler != SIG_DFL && t->sa_handler != SIG_IGN) {
     /* A crash in the handler of a crash ends the process; what matters is where the first one was. */
     if (hd__on_signal_stack(hd_sig_sp(uc))) hd__fault_again();
     call_handler(sig, info, uc);
     return;
   }
   if (t->sa_handler == SIG_IGN && info->si_code <= 0) return;
-  if (sig != HD_SIG_HANG && hd__on_signal_stack(hd_sig_sp(uc))) hd__fault_again();
+  if (hd__on_signal_stack(hd_sig_sp(uc))) hd__fault_again();
   fault(sig, info, uc);
 }
 

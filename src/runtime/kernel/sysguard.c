@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "model/syscalls.h"
+#include "runtime/core/endless.h"
 #include "runtime/core/family.h"
 #include "runtime/core/fingerprint.h"
 #include "runtime/core/core.h"
@@ -37,6 +38,7 @@
 #include "runtime/core/tick.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
+#include "runtime/symbolic/sources.h"
 #include "runtime/wrap/wrap.h"
 
 #ifndef PR_SET_SYSCALL_USER_DISPATCH
@@ -470,7 +472,7 @@ static bool ends(long nr) { return nr == SYS_exit_group || nr == SYS_execve || n
 static bool suspends(long nr) { return nr == SYS_pause || nr == SYS_rt_sigsuspend; }
 
 static bool serves_step(long nr, const long *a) {
-  return hd__io_is_op(nr, a) || hd__names_is_op(nr, a) || hd__wait_is_op(nr) || hd__socket_is_op(nr) ||
+  return hd__io_is_op(nr, a) || hd__names_is_op(nr, a) || hd__wait_is_op(nr, a) || hd__socket_is_op(nr) ||
          hd__child_is_op(nr) || hd__ipc_is_op(nr) || ends(nr) || kills(nr) ||
          (nr == SYS_futex && hd__futex_is_op(a)) || nr == SYS_nanosleep || nr == SYS_clock_nanosleep ||
          suspends(nr);
@@ -508,7 +510,7 @@ static long serve_step(long nr, long *a, uint64_t pc) {
   check_known(nr);
   if (hd__child_is_op(nr)) return hd__child_call(nr, a, pc);
   if (hd__ipc_is_op(nr)) return hd__ipc_call(nr, a, pc);
-  if (hd__wait_is_op(nr)) return hd__wait_call(nr, a, pc);
+  if (hd__wait_is_op(nr, a)) return hd__wait_call(nr, a, pc);
   if (hd__socket_is_op(nr)) return hd__socket_call(nr, a, pc);
   if (hd__names_serves(nr) && !hd__io_takes(nr, a)) return names_opened(nr, a, hd__names_call(nr, a, pc));
   if (nr == SYS_nanosleep || nr == SYS_clock_nanosleep) return sleep_call(nr, a, pc);
@@ -660,6 +662,12 @@ _Noreturn void hd__syscall_interrupted(bool again) {
   hd_arch_return_from_signal((uint64_t)uc);
 }
 
+/* The result, as the program gets it. */
+static long result(long nr, const long *a, long r) {
+  hd__sources_called(nr, a, r, hot.syscall_pc);
+  return hd__pids_out(nr, a, r);
+}
+
 /* On the thread's own stack. */
 static void hd_rt_syscall(ucontext_t *uc) {
   long a[6], nr = hd_sig_sysno(uc);
@@ -669,7 +677,7 @@ static void hd_rt_syscall(ucontext_t *uc) {
   rt.cur->sys.context = uc;
   rt.cur->sys.point = hd__libc_cancels();
   rt.cur->sys.done = rt.cur->sys.polled = false;
-  hd_sig_set_result(uc, hd__pids_out(nr, a, serve_step(nr, a, hot.syscall_pc)));
+  hd_sig_set_result(uc, result(nr, a, serve_step(nr, a, hot.syscall_pc)));
   rt.cur->sys.context = NULL;
   hd__release_fds();
   rt.cur->sys.done = false;
@@ -734,6 +742,7 @@ static void on_syscall(int sig, siginfo_t *info, void *context) {
     return;
   }
   rt.status->heartbeat++;
+  hd__endless_stop(uc);
   if (HD_UNLIKELY(hd__tick_due())) hd__tick_call(uc);
   if (hot.log) hd__record_settle(); /* before memory is unmapped */
   hot.syscall_pc = hd__user_pc(hd_sig_pc(uc), hd_sig_sp(uc));
@@ -744,6 +753,7 @@ static void on_syscall(int sig, siginfo_t *info, void *context) {
     if (rt.nthreads > 1 && !rt.cur->sys.forks && !rt.cur->section && !hd__on_signal_stack(hd_sig_sp(uc)))
       hd_arch_leave_handler(uc, hd_rt_before_fork);
     rt.cur->sys.forks = false;
+    hd__sources_lose(hot.syscall_pc);
     hd_sig_set_result(uc, hd__fork_call(info->si_syscall, a, uc));
     return;
   }
@@ -762,7 +772,7 @@ static void on_syscall(int sig, siginfo_t *info, void *context) {
     hd_arch_leave_handler(uc, hd_rt_before_point);
   }
   rt.cur->sys.tested = false;
-  hd_sig_set_result(uc, hd__pids_out(info->si_syscall, a, hd__serve(info->si_syscall, a)));
+  hd_sig_set_result(uc, result(info->si_syscall, a, hd__serve(info->si_syscall, a)));
   hd__notice_signals();
   if (info->si_syscall == SYS_rt_sigprocmask) hd__keep_mask(uc);
 }

@@ -83,6 +83,9 @@ void hd__shadow_forget(uint64_t addr, uint64_t size);
 /* The same for memory that may be large and hardly accessed. */
 void hd__shadow_forget_large(uint64_t addr, uint64_t size);
 
+/* The last write to the granule, as a number that tells it from others of this execution. Returns false when it is not known. */
+bool hd__shadow_written(uint64_t addr, uint64_t *which);
+
 /* Calls f(address, bytes, arg) for the parts of the memory that have been accessed, as far as that is known. */
 void hd__shadow_each_touched(uint64_t addr, uint64_t size, uint64_t arg,
                              void (*f)(uint64_t addr, uint64_t size, uint64_t arg));
@@ -230,6 +233,9 @@ int hd__snapshot_prot(uint64_t addr);
 bool hd__snapshot_shared(uint64_t addr);
 /* Calls f for all groups of 8 words, of pages that are wanted, of which the words in the mask are not as they were recorded. */
 void hd__snapshot_each_change(bool (*wanted)(uint64_t page), void (*f)(uint64_t addr, unsigned mask));
+/* A hash of all memory that the program can write to and that is in use; of the running thread's stack only from sp on.
+ * Returns false when that is too much, or another process may change it. pre: the running thread is in code of the program. */
+bool hd__memory_sum(uint64_t sp, uint64_t *out);
 /* Calls f for every range of memory that was recorded before the program started. */
 void hd__snapshot_each_range(void (*f)(char *lo, char *hi));
 

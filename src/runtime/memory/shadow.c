@@ -91,10 +91,19 @@ static void make_visible(struct hd_cell *c, uint64_t granule) {
 
 static inline bool valid(uint64_t word) { return (uint32_t)(word >> 32) >= rt.seg_base; }
 
+/* Whether it is an access of the running thread. */
+static inline bool own(uint64_t word) { return valid(word) && (uint16_t)(word >> 16) == rt.cur->id; }
+
 /* ---- lists ---- */
 
 static bool inflated(const struct hd_cell *c) {
   return (c->wpc & HD_CELL_LIST) && (uint32_t)(c->rpc >> 32) == rt.seg_base;
+}
+
+bool hd__shadow_written(uint64_t addr, uint64_t *which) {
+  const struct hd_cell *c = hd__cell(addr);
+  *which = c->w;
+  return !(c->wpc & HD_CELL_VISIBLE) && !inflated(c);
 }
 
 static struct list *list_of(struct hd_cell *c) {
@@ -561,6 +570,7 @@ static inline __attribute__((always_inline)) bool one_word(uint64_t addr, uint64
   uint64_t mask = ((1ull << size) - 1) << (addr & 7), word = hot.tag | mask;
   if (HD_UNLIKELY((c->wpc & HD_CELL_VISIBLE) || inflated(c)) || !only_recorded()) return false;
   c->wpc &= ~HD_CELL_LIST; /* of an earlier execution */
+  bool again = own(c->r) || own(c->w);
   bool w = valid(c->w), r = valid(c->r);
   if (w ? !ordered(c->w) : rt.nunjoined && hd__heap_owns(addr) && hd__heap_foreign(addr)) return false;
   if (flags & HD_A_WRITE) {
@@ -583,7 +593,7 @@ static inline __attribute__((always_inline)) bool one_word(uint64_t addr, uint64
     c->r = word;
     c->rpc = pc & HD_PC_MASK;
   }
-  rt.status->heartbeat++;
+  rt.status->heartbeat += !again;
   return true;
 }
 
@@ -691,16 +701,43 @@ static inline void record_all(uint64_t addr, uint64_t end, unsigned flags, uint6
   }
 }
 
+#define POPULATED (16u << 10) /* bytes: below, a call costs more than it saves */
+
+static void populate(uint64_t lo, uint64_t hi) {
+  lo &= ~(HD_PAGE - 1);
+  hd_sys3(SYS_madvise, lo, (hi - lo + HD_PAGE - 1) & ~(HD_PAGE - 1), MADV_POPULATE_WRITE);
+}
+
+/* A process that was forked for one execution has no shadow of the large block: one call makes it, where there would be two
+ * faults for each page, when it is read and when it is written. So it is with the block itself. */
+static __attribute__((noinline)) void make_pages(uint64_t addr, uint64_t end, unsigned flags) {
+  if (rt.status->restart != HD_RESTART_FORK) return;
+  populate((uint64_t)hd__cell(addr), (uint64_t)hd__cell(end - 1));
+  if ((flags & HD_A_WRITE) && !(flags & HD_A_FREE) && hd__heap_owns(addr)) populate(addr, end);
+}
+
+/* Whether it has accessed that memory already: that is no sign of life. */
+static bool repeats(uint64_t addr, uint64_t size) {
+  struct hd_cell *c = hd__cell(addr);
+  unsigned mask = granule_mask(addr, addr + size, addr & ~7ull);
+  if (!inflated(c)) return own(c->r) || own(c->w);
+  const struct list *l = list_of(c);
+  for (uint32_t i = 0; i < l->n; i++)
+    if (l->a[i].thread == rt.cur->id && !(mask & ~l->a[i].mask)) return true;
+  return false;
+}
+
 void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, const struct hd_cas *cas) {
   uint64_t end = addr + size;
   bool check = !(flags & HD_A_FREE), point = false, raced = false;
   unsigned mode = rt.cur->spin.mode;
-  rt.status->heartbeat++;
+  rt.status->heartbeat += !repeats(addr, size);
   rt.cur->spin.mode = HD_SPIN_PLAIN;
   if (HD_UNLIKELY(rt.between)) look_between(addr, end);
   if (HD_UNLIKELY(rt.cur->ignore | rt.cur->silent)) flags |= HD_A_SILENT;
   if (HD_UNLIKELY(rt.cur->anywhere) && (flags & HD_A_WRITE)) hd__cancel_write(addr, size, pc);
   if (check) hd__block_check(addr, size, flags, pc);
+  if (HD_UNLIKELY(size >= POPULATED)) make_pages(addr, end, flags);
   if (HD_UNLIKELY(rt.cur->handled)) look_at_handlers(addr, end, flags);
   if (HD_UNLIKELY(mode == HD_SPIN_SEEN)) {
     point = true;

@@ -155,6 +155,7 @@ static uint64_t end_of_other(uint64_t a) {
   if (a >= HD_SHM_BASE && a < HD_SHM_BASE + HD_SHM_SIZE) return HD_SHM_BASE + HD_SHM_SIZE;
   if (a >= HD_SHADOW_BASE && a < HD_SHADOW_BASE + ((HD_SHADOW_ADDR_MASK + 1) << 2))
     return HD_SHADOW_BASE + ((HD_SHADOW_ADDR_MASK + 1) << 2);
+  if (a >= HD_SEARCH_BASE && a < HD_SEARCH_BASE + HD_SEARCH_SIZE) return HD_SEARCH_BASE + HD_SEARCH_SIZE;
   uint64_t end = hd__map_end(a);
   return end ? end : hd__ident_end(a);
 }
@@ -359,4 +360,81 @@ void hd__snapshot_each_change(bool (*wanted)(uint64_t page), void (*f)(uint64_t 
       f((uint64_t)&a[k], mask);
     }
   }
+}
+
+/* ---- all of it, as a hash (core/endless.c) ---- */
+
+#define SUM_MAX (256ull << 20)
+#define SUM_PAGES 512 /* that are looked up at once */
+#define RED_ZONE 128  /* that a function may use below its stack pointer */
+static struct {
+  uint64_t hash, bytes;
+  uint64_t dead_lo, dead_hi;     /* the stack below the stack pointer */
+  uint64_t theirs_lo, theirs_hi; /* written by the kernel */
+} sum;
+
+static void sum_words(uint64_t at, uint64_t end) {
+  uint64_t h = sum.hash ^ at * 0x9e3779b97f4a7c15ull;
+  for (; at < end; at += 8) {
+    if (at - sum.dead_lo < sum.dead_hi - sum.dead_lo || at - sum.theirs_lo < sum.theirs_hi - sum.theirs_lo)
+      continue;
+    h = (h ^ *(const uint64_t *)at) * 0x9e3779b97f4a7c15ull;
+    h ^= h >> 32;
+  }
+  sum.hash = h;
+}
+
+static void sum_range(char *lo, char *hi) {
+  unsigned char in[SUM_PAGES];
+  for (uint64_t at = (uint64_t)lo & ~(HD_PAGE - 1), end = (uint64_t)hi, n; at < end && sum.bytes < SUM_MAX;
+       at += n * HD_PAGE) {
+    n = (end - at + HD_PAGE - 1) / HD_PAGE;
+    if (n > SUM_PAGES) n = SUM_PAGES;
+    bool known = hd_sys3(SYS_mincore, at, n * HD_PAGE, in) >= 0;
+    for (uint64_t i = 0; i < n; i++) {
+      if (known && !(in[i] & 1)) continue;
+      sum_words(at + i * HD_PAGE, at + (i + 1) * HD_PAGE);
+      sum.bytes += HD_PAGE;
+    }
+  }
+}
+
+static void sum_stack(char *lo, char *hi, unsigned number) {
+  (void)number;
+  sum_range(lo, hi);
+}
+
+/* A line of /proc/self/maps. */
+static void sum_line(const char *s) {
+  uint64_t lo = parse_hex(&s);
+  s++;
+  uint64_t hi = parse_hex(&s);
+  bool is_shared = s[1] == 'r' && s[4] == 's';
+  if (!is_shared && (s[1] != 'r' || s[2] != 'w')) return;
+  for (uint64_t a = lo, end; a < hi; a = end) {
+    end = end_of_other(a);
+    if (end) continue;
+    if (is_shared) sum.bytes = SUM_MAX; /* another process may change it */
+    if (is_shared) return;
+    for (end = a; end < hi && !end_of_other(end); end += HD_PAGE) {}
+    sum_range((char *)a, (char *)end);
+  }
+}
+
+bool hd__memory_sum(uint64_t sp, uint64_t *out) {
+  char *maps = read_maps();
+  if (!maps) return false;
+  const struct hd_ident *own = rt.cur->ident;
+  sum.hash = sum.bytes = 0;
+  sum.dead_hi = (sp - RED_ZONE) & ~7ull;
+  sum.dead_lo = own ? (uint64_t)own->stack_lo : sum.dead_hi - HD_FIRST_STACK;
+  hd__rseq_area(&sum.theirs_lo, &sum.theirs_hi);
+  for (char *p = maps; *p;) {
+    sum_line(p);
+    while (*p && *p++ != '\n') {}
+  }
+  hd__heap_each_range(sum_range);
+  hd__ident_each_stack(sum_stack);
+  *out = sum.hash;
+  return sum.bytes < SUM_MAX;
 }

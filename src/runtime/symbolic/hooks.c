@@ -5,6 +5,7 @@
 #include "runtime/core/modules.h"
 #include "runtime/memory/memory.h"
 #include "runtime/symbolic/library.h"
+#include "runtime/symbolic/sources.h"
 
 HD_EXPORT struct hd_shadowed hd__shadowed;
 
@@ -128,6 +129,10 @@ static void record_access(unsigned kind, uint64_t addr, unsigned size, bool atom
                                                    .addr = addr,
                                                    .value = value,
                                                    .site = pc});
+}
+
+void hd__symbolic_stored(uint64_t addr, unsigned size, uint32_t e, uint64_t value, uint64_t pc) {
+  if (reads_mode() && is_visible(addr)) record_access(HD_RECORD_WRITE, addr, size, false, e, value, pc);
 }
 
 static uint32_t load(uint64_t addr, unsigned size, uint64_t value, bool atomic, uint64_t pc) {
@@ -348,6 +353,7 @@ void hd__symbolic_begin(void) {
   if (!rt.config->symbolic) return;
   hd__zero(&hd__shadowed, sizeof hd__shadowed);
   hd__bytes_begin();
+  hd__sources_begin();
   hd__symbolic()->nlog = 0;
   hd__shadowed.active = reads_mode();
 }

@@ -68,7 +68,7 @@ struct hd_symbolic_input *hd__input(uint32_t size, const char *name, unsigned fl
   return in;
 }
 
-static uint32_t symbol(const struct hd_symbolic_input *in, unsigned byte, unsigned size) {
+uint32_t hd__input_symbol(const struct hd_symbolic_input *in, unsigned byte, unsigned size) {
   const struct hd_symbolic *s = hd__symbolic();
   uint32_t number = (uint32_t)(in - s->input);
   uint32_t e =
@@ -86,7 +86,7 @@ uint64_t hd__input_value(uint32_t size, const char *name, unsigned flags, int64_
   if (!in) return (uint64_t)lo;
   if (follows()) {
     hd__shadowed.active = 1;
-    hd__shadowed.result[0] = symbol(in, 0, size);
+    hd__shadowed.result[0] = hd__input_symbol(in, 0, size);
     hd__shadowed.own = 1;
   }
   return value_at(&s->bytes[in->at], size);
@@ -99,14 +99,21 @@ void hd__input_bytes(void *p, uint64_t size, const char *name, unsigned flags, u
     uint32_t n = (uint32_t)(size - at < HD_MAX_INPUT_SIZE ? size - at : HD_MAX_INPUT_SIZE);
     const struct hd_symbolic_input *in = hd__input(n, name, flags, 0, 0, pc);
     uint64_t to = (uint64_t)p + at;
-    hd__access_range(to, n, HD_A_WRITE, pc);
+    bool one = n <= 8 && !(n & (n - 1)) && !(flags & HD_INPUT_TEXT),
+         logs = rt.config->symbolic & HD_SYMBOLIC_READS;
+    uint32_t unit = one ? n : 1;
+    if (!in || !logs) hd__access_range(to, n, HD_A_WRITE, pc);
     if (!in) return hd__zero((void *)to, n);
-    hd__copy((void *)to, &s->bytes[in->at], n);
-    if (follows()) {
-      hd__shadowed.active = 1;
-      bool one = n <= 8 && !(n & (n - 1)) && !(flags & HD_INPUT_TEXT);
-      for (uint32_t i = 0; i < n; i += one ? n : 1)
-        hd__bytes_store(to + i, one ? n : 1, symbol(in, i, one ? n : 1));
+    hd__shadowed.active |= follows();
+    for (uint32_t i = 0; i < n; i += unit) {
+      if (logs)
+        hd__access_range(to + i, unit, HD_A_WRITE,
+                         pc); /* then it is done: what the log has is in this order */
+      hd__copy((void *)(to + i), &s->bytes[in->at + i], unit);
+      if (!follows()) continue;
+      uint32_t e = hd__input_symbol(in, i, unit);
+      hd__bytes_store(to + i, unit, e);
+      hd__symbolic_stored(to + i, unit, e, value_at(&s->bytes[in->at + i], unit), pc);
     }
     at += n;
   }

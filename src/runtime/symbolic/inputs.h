@@ -12,6 +12,8 @@ uint64_t hd__input_value(uint32_t size, const char *name, unsigned flags, int64_
                          uint64_t pc);
 /* Fills memory with an input. */
 void hd__input_bytes(void *p, uint64_t size, const char *name, unsigned flags, uint64_t pc);
+/* The expression of bytes of an input. */
+uint32_t hd__input_symbol(const struct hd_symbolic_input *in, unsigned byte, unsigned size);
 /* The last arguments of the program are inputs, if the supervisor says so. */
 void hd__input_arguments(int argc, char **argv);
 

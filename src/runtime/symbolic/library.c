@@ -30,7 +30,7 @@ static bool is_between(uint32_t e, uint8_t v, uint8_t from, uint8_t to, uint64_t
   return d <= to - from;
 }
 
-static void give(uint32_t e) {
+void hd__library_give(uint32_t e) {
   hd__concrete(hd__shadowed.result[0], HD_WHY_RESULT, 0);
   hd__shadowed.result[0] = e;
   hd__shadowed.own = e != 0;
@@ -66,7 +66,7 @@ static void differs(uint32_t x, uint32_t y, uint8_t vx, uint8_t vy, int result, 
   uint32_t e = hd__expr_binary(HD_EXPR_SUB, 32, hd__expr_cast(HD_EXPR_ZEXT, 8, 32, 0, x),
                                hd__expr_cast(HD_EXPR_ZEXT, 8, 32, 0, y), vx, vy);
   if (e && hd__expr(e)->value == (uint32_t)result)
-    give(e);
+    hd__library_give(e);
   else
     decide(hd__expr_binary(HD_EXPR_ULT, 8, x, y, vx, vy), pc);
 }
@@ -166,7 +166,7 @@ void hd__library_number(const char *s, int base, unsigned width, uint64_t result
   if (x.large || ((x.v ^ result) & m))
     hd__bytes_concrete((uint64_t)s, at - (uint64_t)s + 1, HD_WHY_MEMORY, pc);
   else
-    give(hd__expr_cast(HD_EXPR_EXTRACT, 64, width, 0, x.e));
+    hd__library_give(hd__expr_cast(HD_EXPR_EXTRACT, 64, width, 0, x.e));
 }
 
 /* ---- tables of constants ---- */

@@ -13,6 +13,9 @@ static inline bool hd__keep_begin(void) {
 }
 static inline void hd__keep_end(void) { rt.cur->symbolic.quiet = false; }
 
+/* The expression of the result, which goes back to code with shadows. */
+void hd__library_give(uint32_t e);
+
 /* n bytes were read for a zero: the last is one, unless a limit was reached. */
 void hd__library_string(const void *s, size_t n, uint64_t pc);
 /* ... for the first byte c; `text`: or a zero. */

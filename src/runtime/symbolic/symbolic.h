@@ -5,6 +5,7 @@
  *   hooks.c     what code with shadows calls (abi/shadowed.h)
  *   library.c   functions of libc whose results keep symbols
  *   inputs.c    hd_input and what else is an input
+ *   sources.c   standard input, files and the environment as inputs
  *
  * Rules
  *  1. Expressions, conditions and inputs are in the shared file, and outlive executions and processes. Everything else is of
@@ -56,6 +57,8 @@ uint32_t hd__expr_ite(unsigned width, uint32_t c, uint32_t a, uint32_t b, uint64
 void hd__condition(uint32_t e, enum hd_symbolic_why why, uint64_t pc);
 /* Makes a value concrete. */
 void hd__concrete(uint32_t e, enum hd_symbolic_why why, uint64_t pc);
+/* A function of the runtime has stored that: logged if others can see the memory. */
+void hd__symbolic_stored(uint64_t addr, unsigned size, uint32_t e, uint64_t value, uint64_t pc);
 /* Appends to the log, if there is one. */
 void hd__symbolic_record(const struct hd_symbolic_record *r);
 

@@ -15,9 +15,8 @@
 #include "runtime/wrap/wrap.h"
 
 #define U(p) ((uint64_t)(p))
-#define APART (1ull << 63) /* these objects are not those that live at the same address */
 
-static struct hd_obj *order_of(uint64_t addr) { return hd__obj(addr | APART, HD_OBJ_NONE); }
+static struct hd_obj *order_of(uint64_t addr) { return hd__obj(addr | HD_APART_ORDER, HD_OBJ_NONE); }
 
 static uint32_t which(uint64_t addr) { return (uint32_t)hd_mix64(addr); }
 

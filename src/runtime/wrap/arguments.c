@@ -5,6 +5,7 @@
 #include <fnmatch.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <iconv.h>
 #include <mqueue.h>
 #include <sched.h>
 #include <signal.h>
@@ -211,6 +212,10 @@ CALL(int, mq_timedsend, (mqd_t q, const char *d, size_t n, unsigned p, const str
      READS(t, sizeof *t))
 RESULT(int, mq_setattr, (mqd_t q, const struct mq_attr *restrict a, struct mq_attr *restrict old),
        (q, a, old), READS(a, sizeof *a), r == 0, WRITES(old, sizeof *old))
+
+CALL(key_t, ftok, (const char *path, int n), (path, n), path = READS_STRING(path))
+CALL(iconv_t, iconv_open, (const char *to, const char *from), (to, from), to = READS_STRING(to);
+     from = READS_STRING(from))
 
 /* ---- threads and processes ---- */
 

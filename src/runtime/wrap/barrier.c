@@ -12,6 +12,7 @@
 #include "runtime/core/objects.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
+#include "runtime/wrap/access.h"
 #include "runtime/wrap/wrap.h"
 
 /* The part of libc's layout that is used here. */
@@ -69,7 +70,7 @@ static void release_round(struct hd_thread *first) {
 static int wait(pthread_barrier_t *b, bool unused, uint64_t pc) {
   struct hd_thread *t = rt.cur;
   t->barrier.unused = unused;
-  hd__touch_object(b, sizeof *b, needed(b) == 0, "use of a destroyed barrier", pc);
+  hd__touch_object(b, sizeof *b, HD_OBJ_BARRIER, needed(b) == 0, pc);
   struct hd_obj *o = hd__obj((uint64_t)b, HD_OBJ_BARRIER);
   t->op = (struct hd_op){.kind = HD_OP_BARRIER,
                          .thread = t->id,
@@ -102,6 +103,7 @@ static int wait(pthread_barrier_t *b, bool unused, uint64_t pc) {
 }
 
 HD_EXPORT int pthread_barrier_init(pthread_barrier_t *b, const pthread_barrierattr_t *a, unsigned n) {
+  READS(a, sizeof *a);
   if (hot.active && n) hd__init_object(HD_OP_BINIT, b, sizeof *b, 0, HD_CALLER);
   return real_pthread_barrier_init(b, a, n);
 }
@@ -116,6 +118,7 @@ HD_EXPORT int pthread_barrier_destroy(pthread_barrier_t *b) {
     return EBUSY;
   }
   ((struct barrier *)b)->count = 0;
+  hd__object_destroyed((uint64_t)b, HD_OBJ_BARRIER);
   return 0;
 }
 

@@ -20,6 +20,15 @@
 #include "runtime/wrap/access.h"
 #include "runtime/wrap/wrap.h"
 
+#define DESTROYED 0x44454144u
+
+/* A word that only libc's own functions use, for a mark that an initialisation overwrites, a static one too. */
+static unsigned *mark(pthread_cond_t *c) { return &c->__data.__g_signals[1]; }
+
+static void touch(pthread_cond_t *c, uint64_t pc) {
+  hd__touch_object(c, sizeof *c, HD_OBJ_COND, *mark(c) == DESTROYED, pc);
+}
+
 /* The thread no longer waits for the condition: now it waits for its mutex. */
 static void to_mutex(struct hd_thread *t) {
   struct hd_obj *m = t->wait.mutex;
@@ -132,7 +141,7 @@ int hd__cond_wait(pthread_cond_t *c, pthread_mutex_t *m, clockid_t clock, const 
   hd__reads(at, sizeof *at, pc);
   struct timespec limit = at ? *at : (struct timespec){0, 0};
   if (at) at = &limit;
-  hd__touch_object(c, sizeof *c, false, NULL, pc);
+  touch(c, pc);
   if (!hd__mutex_owned(m)) {
     hd__mutex_not_owned(m, pc);
     return EPERM;
@@ -191,7 +200,7 @@ uint64_t hd__late_waiter(const struct hd_thread *t) {
 }
 
 int hd__cond_signal(pthread_cond_t *c, uint64_t pc) {
-  hd__touch_object(c, sizeof *c, false, NULL, pc);
+  touch(c, pc);
   hd__point_open(HD_OP_SIGNAL, (uint64_t)c, 0, pc);
   struct hd_obj *o = hd__obj((uint64_t)c, HD_OBJ_COND);
   struct hd_thread *t = o->nqueue ? hd__waiter(o, hd__choose(o->nqueue)) : NULL;
@@ -206,7 +215,7 @@ int hd__cond_signal(pthread_cond_t *c, uint64_t pc) {
 }
 
 int hd__cond_broadcast(pthread_cond_t *c, uint64_t pc) {
-  hd__touch_object(c, sizeof *c, false, NULL, pc);
+  touch(c, pc);
   hd__point_open(HD_OP_BROADCAST, (uint64_t)c, 0, pc);
   struct hd_obj *o = hd__obj((uint64_t)c, HD_OBJ_COND);
   rt.cur->op.wake.count = o->nqueue;
@@ -219,6 +228,7 @@ int hd__cond_broadcast(pthread_cond_t *c, uint64_t pc) {
 
 /* Whoever waits already is never woken: libc forgets them too. */
 int hd__cond_init(pthread_cond_t *c, const pthread_condattr_t *a, uint64_t pc) {
+  hd__reads(a, sizeof *a, pc);
   struct hd_obj *o = hd__init_object(HD_OP_CINIT, c, sizeof *c, 0, pc);
   o->queue = o->queue_last = NULL;
   o->nqueue = o->signals = 0;
@@ -226,12 +236,15 @@ int hd__cond_init(pthread_cond_t *c, const pthread_condattr_t *a, uint64_t pc) {
 }
 
 int hd__cond_destroy(pthread_cond_t *c, uint64_t pc) {
+  touch(c, pc);
   hd__point(HD_OP_CDESTROY, (uint64_t)c, 0, pc);
   if (hd__obj((uint64_t)c, HD_OBJ_COND)->nqueue) {
     hd__report_simple(HD_KIND_DESTROY_BUSY, (uint64_t)c, pc, "a thread waits on the condition variable",
                       false);
     return EBUSY;
   }
+  *mark(c) = DESTROYED;
+  hd__object_destroyed((uint64_t)c, HD_OBJ_COND);
   return 0;
 }
 

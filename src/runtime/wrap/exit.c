@@ -143,6 +143,20 @@ int __cxa_at_quick_exit(void (*fn)(void *), void *dso) {
   return real___cxa_at_quick_exit(fn, dso);
 }
 
+/* The handlers that fork runs. libc keeps them under a lock of its own, and allocates memory with it. */
+HD_EXPORT int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *dso);
+int __register_atfork(void (*prepare)(void), void (*parent)(void), void (*child)(void), void *dso) {
+  hd__real_init();
+  hd__change(HD_STATE_ATEXIT, 2, HD_CALLER);
+  return real___register_atfork(prepare, parent, child, dso);
+}
+
+HD_EXPORT pid_t fork(void) {
+  hd__real_init();
+  hd__lookup(HD_STATE_ATEXIT, 2, HD_CALLER);
+  return real_fork();
+}
+
 HD_EXPORT void exit(int status) {
   if (!hot.active) {
     real_exit(status);

@@ -24,9 +24,8 @@
 #include "runtime/symbolic/symbolic.h"
 #include "runtime/wrap/wrap.h"
 
-/* A separate object from the one that hooks_atomic.c keeps for the same address. */
 static struct hd_obj *object(const uint32_t *word) {
-  struct hd_obj *o = hd__obj((uint64_t)word | 1ull << 63, HD_OBJ_FUTEX);
+  struct hd_obj *o = hd__obj((uint64_t)word | HD_APART_FUTEX, HD_OBJ_FUTEX);
   o->addr = (uint64_t)word;
   return o;
 }

@@ -181,6 +181,7 @@ OPTION(getopt_long, (int argc, char *const argv[], const char *options, const st
 char *HD_IN(setlocale)(int category, const char *locale);
 char *HD_IN(setlocale)(int category, const char *locale) {
   hd__real_init();
+  locale = READS_STRING(locale);
   if (locale)
     hd__change(HD_STATE_LOCALE, 0, HD_CALLER);
   else
@@ -217,17 +218,20 @@ static void environ_changes(enum hd_state state, uint32_t which, uint64_t pc) {
   hd__change(state, which, pc);
 }
 
-#define ENVIRONMENT(name, in, params, args, how) \
-  in params;                                     \
-  in params {                                    \
-    hd__real_init();                             \
-    how(HD_STATE_ENVIRON, 0, HD_CALLER);         \
-    return real_##name args;                     \
+#define ENVIRONMENT(name, in, params, args, reads, how) \
+  in params;                                            \
+  in params {                                           \
+    hd__real_init();                                    \
+    reads;                                              \
+    how(HD_STATE_ENVIRON, 0, HD_CALLER);                \
+    return real_##name args;                            \
   }
-ENVIRONMENT(getenv, char *HD_IN(getenv), (const char *name), (name), hd__lookup_noted)
-ENVIRONMENT(secure_getenv, char *HD_IN(secure_getenv), (const char *name), (name), hd__lookup_noted)
+#define NAME name = READS_STRING(name)
+ENVIRONMENT(getenv, char *HD_IN(getenv), (const char *name), (name), NAME, hd__lookup_noted)
+ENVIRONMENT(secure_getenv, char *HD_IN(secure_getenv), (const char *name), (name), NAME, hd__lookup_noted)
 ENVIRONMENT(setenv, HD_EXPORT int setenv, (const char *name, const char *value, int replace),
-            (name, value, replace), environ_changes)
-ENVIRONMENT(unsetenv, HD_EXPORT int unsetenv, (const char *name), (name), environ_changes)
-ENVIRONMENT(putenv, HD_EXPORT int putenv, (char *text), (text), environ_changes)
-ENVIRONMENT(clearenv, HD_EXPORT int clearenv, (void), (), environ_changes)
+            (name, value, replace), NAME;
+            value = READS_STRING(value), environ_changes)
+ENVIRONMENT(unsetenv, HD_EXPORT int unsetenv, (const char *name), (name), NAME, environ_changes)
+ENVIRONMENT(putenv, HD_EXPORT int putenv, (char *text), (text), READS_STRING(text), environ_changes)
+ENVIRONMENT(clearenv, HD_EXPORT int clearenv, (void), (), (void)0, environ_changes)

@@ -10,6 +10,7 @@
 
 #include "runtime/core/core.h"
 #include "runtime/memory/memory.h"
+#include "runtime/symbolic/sources.h"
 #include "runtime/symbolic/symbolic.h"
 #include "runtime/wrap/wrap.h"
 
@@ -80,14 +81,18 @@ HD_EXPORT ssize_t sendmsg(int fd, const struct msghdr *m, int flags) {
 
 HD_EXPORT ssize_t read(int fd, void *buf, size_t n) {
   hd__real_init();
+  hd__source_direct(true);
   ssize_t r = real_read(fd, buf, n);
+  hd__source_direct(false);
   if (hot.active && r > 0) touch(buf, (size_t)r, WRITES, HD_CALLER);
   return r;
 }
 
 HD_EXPORT ssize_t pread(int fd, void *buf, size_t n, off_t at) {
   hd__real_init();
+  hd__source_direct(true);
   ssize_t r = real_pread(fd, buf, n, at);
+  hd__source_direct(false);
   if (hot.active && r > 0) touch(buf, (size_t)r, WRITES, HD_CALLER);
   return r;
 }
@@ -113,7 +118,9 @@ HD_EXPORT ssize_t recvfrom(int fd, void *buf, size_t n, int flags, struct sockad
 HD_EXPORT ssize_t readv(int fd, const struct iovec *v, int nv) {
   hd__real_init();
   if (hot.active && nv > 0) touch(v, (size_t)nv * sizeof *v, 0, HD_CALLER);
+  hd__source_direct(true);
   ssize_t r = real_readv(fd, v, nv);
+  hd__source_direct(false);
   if (hot.active && r > 0) touch_vector(v, (size_t)nv, (size_t)r, WRITES, HD_CALLER);
   return r;
 }

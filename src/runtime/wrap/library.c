@@ -13,6 +13,7 @@
 #include "runtime/core/modules.h"
 #include "runtime/core/objects.h"
 #include "runtime/memory/memory.h"
+#include "runtime/wrap/access.h"
 #include "runtime/wrap/wrap.h"
 
 static const char loader;             /* its address names the lock */
@@ -48,6 +49,7 @@ static void unlock(uint64_t pc) {
 
 HD_EXPORT void *dlopen(const char *file, int mode) {
   hd__real_init();
+  file = READS_STRING(file);
   lock(HD_CALLER);
   hd__libraries_first();
   if (epoch != rt.epoch) loads = 0;

@@ -12,13 +12,14 @@
 #include "runtime/core/objects.h"
 #include "runtime/core/spin.h"
 #include "runtime/memory/memory.h"
+#include "runtime/wrap/access.h"
 #include "runtime/wrap/wrap.h"
 
 static int type_of(const pthread_mutex_t *m) { return m->__data.__kind & 3; }
 static bool destroyed(const pthread_mutex_t *m) { return m->__data.__kind == -1; }
 
 static void touch(const pthread_mutex_t *m, uint64_t pc) {
-  hd__touch_object(m, sizeof *m, destroyed(m), "use of a destroyed mutex", pc);
+  hd__touch_object(m, sizeof *m, HD_OBJ_MUTEX, destroyed(m), pc);
 }
 
 #define INCONSISTENT 0x7fffffff
@@ -172,6 +173,7 @@ int hd__mutex_unlock(pthread_mutex_t *m, uint64_t pc) {
 }
 
 int hd__mutex_init(pthread_mutex_t *m, const pthread_mutexattr_t *a, uint64_t pc) {
+  hd__reads(a, sizeof *a, pc);
   struct hd_obj *o = hd__init_object(HD_OP_MINIT, m, sizeof *m, 0, pc);
   int e = real_pthread_mutex_init(m, a);
   hd__enable_pending(o);
@@ -188,6 +190,7 @@ int hd__mutex_destroy(pthread_mutex_t *m, uint64_t pc) {
     return EBUSY;
   }
   m->__data.__kind = -1;
+  hd__object_destroyed((uint64_t)m, HD_OBJ_MUTEX);
   return 0;
 }
 

@@ -8,6 +8,7 @@
  * left and right are the first and the last node, and it is red, which no root is. Like those of wrap/exception.c,
  * the functions have the symbol versions of the originals, and have no effect with -static-libstdc++. */
 #include "runtime/core/core.h"
+#include "runtime/core/spin.h"
 #include "runtime/memory/memory.h"
 
 struct links {
@@ -21,21 +22,32 @@ struct node {
 };
 enum { RED, BLACK };
 
-/* Reports the access, as instrumented code would. */
-#define ACCESS(p, write) \
-  (hot.active ? hd__access_slow((uint64_t)(p), sizeof *(p), write ? HD_A_WRITE : 0, pc) : (void)0)
-#define GET(field) (ACCESS(&(field), false), (field))
-#define PUT(field, value)   \
-  do {                      \
-    ACCESS(&(field), true); \
-    (field) = (value);      \
+/* Report the access, as instrumented code would. A race may have made a cycle of the nodes, and then the loop that follows
+ * it waits. */
+static inline void reads(uint64_t addr, uint64_t size, uint64_t pc) {
+  if (!hot.active) return;
+  if ((hd__cell(addr)->wpc & HD_CELL_VISIBLE) || rt.watched)
+    hd_arch_watched_read_here(addr, size, 0, pc);
+  else
+    hd__access_slow(addr, size, 0, pc);
+}
+
+static inline void writes(uint64_t addr, uint64_t size, uint64_t pc) {
+  if (hot.active) hd__access_slow(addr, size, HD_A_WRITE, pc);
+}
+
+#define GET(field) (reads((uint64_t) & (field), sizeof(field), pc), (field))
+#define PUT(field, value)                            \
+  do {                                               \
+    writes((uint64_t) & (field), sizeof(field), pc); \
+    (field) = (value);                               \
   } while (0)
 
 /* ---- lists ---- */
 
 HD_EXPORT void hd_rt_list_hook(struct links *me, struct links *at);
 HD_STANDS_FOR(hd_rt_list_hook, "_ZNSt8__detail15_List_node_base7_M_hookEPS0_@GLIBCXX_3.4.15");
-void hd_rt_list_hook(struct links *me, struct links *at) {
+HD_AS_PROGRAM void hd_rt_list_hook(struct links *me, struct links *at) {
   uint64_t pc = HD_CALLER;
   struct links *before = GET(at->prev);
   PUT(me->next, at);
@@ -46,7 +58,7 @@ void hd_rt_list_hook(struct links *me, struct links *at) {
 
 HD_EXPORT void hd_rt_list_unhook(struct links *me);
 HD_STANDS_FOR(hd_rt_list_unhook, "_ZNSt8__detail15_List_node_base9_M_unhookEv@GLIBCXX_3.4.15");
-void hd_rt_list_unhook(struct links *me) {
+HD_AS_PROGRAM void hd_rt_list_unhook(struct links *me) {
   uint64_t pc = HD_CALLER;
   struct links *next = GET(me->next), *prev = GET(me->prev);
   PUT(prev->next, next);
@@ -56,7 +68,7 @@ void hd_rt_list_unhook(struct links *me) {
 /* Moves [first, last) to the place before me. */
 HD_EXPORT void hd_rt_list_transfer(struct links *me, struct links *first, struct links *last);
 HD_STANDS_FOR(hd_rt_list_transfer, "_ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_@GLIBCXX_3.4.15");
-void hd_rt_list_transfer(struct links *me, struct links *first, struct links *last) {
+HD_AS_PROGRAM void hd_rt_list_transfer(struct links *me, struct links *first, struct links *last) {
   uint64_t pc = HD_CALLER;
   if (me == last) return;
   struct links *before_first = GET(first->prev), *end = GET(last->prev), *before_me = GET(me->prev);
@@ -70,7 +82,7 @@ void hd_rt_list_transfer(struct links *me, struct links *first, struct links *la
 
 HD_EXPORT void hd_rt_list_reverse(struct links *me);
 HD_STANDS_FOR(hd_rt_list_reverse, "_ZNSt8__detail15_List_node_base10_M_reverseEv@GLIBCXX_3.4.15");
-void hd_rt_list_reverse(struct links *me) {
+HD_AS_PROGRAM void hd_rt_list_reverse(struct links *me) {
   uint64_t pc = HD_CALLER;
   struct links *l = me;
   do {
@@ -82,7 +94,7 @@ void hd_rt_list_reverse(struct links *me) {
 }
 
 /* Makes the neighbours of a list's head, which was copied from `was`, point to it. */
-static void adopt(struct links *head, const struct links *was, uint64_t pc) {
+HD_AS_PROGRAM static void adopt(struct links *head, const struct links *was, uint64_t pc) {
   struct links *next = GET(head->next), *prev = GET(head->prev);
   if (next == was) {
     PUT(head->next, head);
@@ -95,7 +107,7 @@ static void adopt(struct links *head, const struct links *was, uint64_t pc) {
 
 HD_EXPORT void hd_rt_list_swap(struct links *x, struct links *y);
 HD_STANDS_FOR(hd_rt_list_swap, "_ZNSt8__detail15_List_node_base4swapERS0_S1_@GLIBCXX_3.4.15");
-void hd_rt_list_swap(struct links *x, struct links *y) {
+HD_AS_PROGRAM void hd_rt_list_swap(struct links *x, struct links *y) {
   uint64_t pc = HD_CALLER;
   struct links a = {GET(x->next), GET(x->prev)}, b = {GET(y->next), GET(y->prev)};
   PUT(x->next, b.next);
@@ -108,15 +120,15 @@ void hd_rt_list_swap(struct links *x, struct links *y) {
 
 /* ---- trees ---- */
 
-static struct node *outermost(struct node *n, int side, uint64_t pc) {
+HD_AS_PROGRAM static struct node *outermost(struct node *n, int side, uint64_t pc) {
   for (struct node *c; (c = GET(n->side[side]));) n = c;
   return n;
 }
 
-static bool is_black(struct node *n, uint64_t pc) { return !n || GET(n->red_0) == BLACK; }
+HD_AS_PROGRAM static bool is_black(struct node *n, uint64_t pc) { return !n || GET(n->red_0) == BLACK; }
 
 /* Puts `with` where n is, below n's parent. */
-static void replace(struct node *n, struct node *with, struct node *head, uint64_t pc) {
+HD_AS_PROGRAM static void replace(struct node *n, struct node *with, struct node *head, uint64_t pc) {
   struct node *up = GET(n->parent);
   if (GET(head->parent) == n)
     PUT(head->parent, with);
@@ -125,7 +137,7 @@ static void replace(struct node *n, struct node *with, struct node *head, uint64
 }
 
 /* n goes down to the side, its child of the other side comes up. */
-static void rotate(struct node *n, int side, struct node *head, uint64_t pc) {
+HD_AS_PROGRAM static void rotate(struct node *n, int side, struct node *head, uint64_t pc) {
   struct node *up = GET(n->side[!side]), *inner = GET(up->side[side]);
   PUT(n->side[!side], inner);
   if (inner) PUT(inner->parent, n);
@@ -138,7 +150,7 @@ static void rotate(struct node *n, int side, struct node *head, uint64_t pc) {
 HD_EXPORT void hd_rt_tree_insert(bool left, struct node *n, struct node *p, struct node *head);
 HD_STANDS_FOR(hd_rt_tree_insert,
               "_ZSt29_Rb_tree_insert_and_rebalancebPSt18_Rb_tree_node_baseS0_RS_@GLIBCXX_3.4");
-void hd_rt_tree_insert(bool left, struct node *n, struct node *p, struct node *head) {
+HD_AS_PROGRAM void hd_rt_tree_insert(bool left, struct node *n, struct node *p, struct node *head) {
   uint64_t pc = HD_CALLER;
   int side = !left;
   PUT(n->parent, p);
@@ -178,7 +190,7 @@ void hd_rt_tree_insert(bool left, struct node *n, struct node *p, struct node *h
 }
 
 /* Below p, at n (which may be NULL), a black node is missing. */
-static void restore_black(struct node *n, struct node *p, struct node *head, uint64_t pc) {
+HD_AS_PROGRAM static void restore_black(struct node *n, struct node *p, struct node *head, uint64_t pc) {
   while (n != GET(head->parent) && is_black(n, pc)) {
     int s = GET(p->side[0]) != n;
     struct node *w = GET(p->side[!s]);
@@ -213,7 +225,7 @@ static void restore_black(struct node *n, struct node *p, struct node *head, uin
 
 HD_EXPORT struct node *hd_rt_tree_erase(struct node *z, struct node *head);
 HD_STANDS_FOR(hd_rt_tree_erase, "_ZSt28_Rb_tree_rebalance_for_erasePSt18_Rb_tree_node_baseRS_@GLIBCXX_3.4");
-struct node *hd_rt_tree_erase(struct node *z, struct node *head) {
+HD_AS_PROGRAM struct node *hd_rt_tree_erase(struct node *z, struct node *head) {
   uint64_t pc = HD_CALLER;
   struct node *l = GET(z->side[0]), *r = GET(z->side[1]), *n, *p;
   uint32_t removed = GET(z->red_0);
@@ -246,7 +258,7 @@ struct node *hd_rt_tree_erase(struct node *z, struct node *head) {
 }
 
 /* The next node on that side; after the last one, the header. */
-static struct node *neighbour(struct node *n, int side, uint64_t pc) {
+HD_AS_PROGRAM static struct node *neighbour(struct node *n, int side, uint64_t pc) {
   struct node *p = GET(n->side[side]);
   if (p) return outermost(p, !side, pc);
   p = GET(n->parent);
@@ -263,16 +275,12 @@ static struct node *neighbour(struct node *n, int side, uint64_t pc) {
   HD_EXPORT struct node *hd_rt_tree_c##what(struct node *n);                                         \
   HD_STANDS_FOR(hd_rt_tree_##what, "_ZSt18_Rb_tree_" #what "PSt18_Rb_tree_node_base@GLIBCXX_3.4");   \
   HD_STANDS_FOR(hd_rt_tree_c##what, "_ZSt18_Rb_tree_" #what "PKSt18_Rb_tree_node_base@GLIBCXX_3.4"); \
-  struct node *hd_rt_tree_##what(struct node *n) {                                                   \
-    return body(n, HD_CALLER);                                                                       \
-  }                                                                                                  \
-  struct node *hd_rt_tree_c##what(struct node *n) {                                                  \
-    return body(n, HD_CALLER);                                                                       \
-  }
+  HD_AS_PROGRAM struct node *hd_rt_tree_##what(struct node *n) { return body(n, HD_CALLER); }        \
+  HD_AS_PROGRAM struct node *hd_rt_tree_c##what(struct node *n) { return body(n, HD_CALLER); }
 
-static struct node *after(struct node *n, uint64_t pc) { return neighbour(n, 1, pc); }
+HD_AS_PROGRAM static struct node *after(struct node *n, uint64_t pc) { return neighbour(n, 1, pc); }
 
-static struct node *before(struct node *n, uint64_t pc) {
+HD_AS_PROGRAM static struct node *before(struct node *n, uint64_t pc) {
   struct node *p = GET(n->parent);
   if (!is_black(n, pc) && GET(p->parent) == n) return GET(n->side[1]); /* the header: the last one */
   return neighbour(n, 0, pc);

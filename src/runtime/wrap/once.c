@@ -49,6 +49,7 @@ static void once_over(struct once_call *c) {
 }
 
 int hd__once(pthread_once_t *once, void (*fn)(void), uint64_t pc) {
+  hd__touch_object(once, sizeof *once, HD_OBJ_ONCE, false, pc);
   struct hd_obj *o = enter((uint64_t)once, pc, (const uint8_t *)once, ONCE_DONE);
   if (*once == ONCE_DONE) return 0;
   begin(o, pc);

@@ -284,7 +284,8 @@ RESULT(long double, modfl, (long double x, long double *i), (x, i), WRITES(i, si
   MATH(void, sincos##f, "GLIBC_2.2.5", (type x, type * s, type * c), (x, s, c), WRITES(s, sizeof *s);  \
        WRITES(c, sizeof *c))                                                                           \
   MATH(type, lgamma##f, "GLIBC_2.23", (type x), (x), sign_changes(HD_CALLER))                          \
-  MATH(type, gamma##f, "GLIBC_2.2.5", (type x), (x), sign_changes(HD_CALLER))
+  MATH(type, gamma##f, "GLIBC_2.2.5", (type x), (x), sign_changes(HD_CALLER))                          \
+  MATH(type, nan##f, "GLIBC_2.2.5", (const char *s), (s), s = READS_STRING(s))
 
 /* The sign of the result is in a variable of libm, which counts where the program uses it. */
 static bool is_signgam(const char *name, void *found) { /* it has two names */

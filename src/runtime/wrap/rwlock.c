@@ -1,6 +1,7 @@
 /* rwlock.c: read-write locks. Runs in the tested process.
  *
- * The lock's own memory, in libc's fields, has the number of readers, or WRITING. Which threads the readers are,
+ * The lock's own memory has the number of readers and whether a thread writes, in libc's field and format: before main, and
+ * in children, libc's own functions use it. They leave PHASE behind in a free lock. Which threads the readers are,
  * and how often each holds the lock, is recorded here. There is no queue: any thread that can take the lock may be the
  * next, so the schedules include those of every preference.
  *
@@ -15,21 +16,27 @@
 #include "runtime/core/objects.h"
 #include "runtime/core/spin.h"
 #include "runtime/memory/memory.h"
+#include "runtime/wrap/access.h"
 #include "runtime/wrap/wrap.h"
 
-#define WRITING 0x80000000u
+#define PHASE 1u   /* the last one was a writer */
+#define WRITING 2u /* with PHASE */
+#define READER 8u
 #define DESTROYED 0x44454144u
 
 static unsigned *state(pthread_rwlock_t *l) { return &l->__data.__readers; }
 
+/* 0 if it is free. */
+static unsigned taken(pthread_rwlock_t *l) { return *state(l) & ~(READER - 1 - WRITING); }
+
 static void touch(const pthread_rwlock_t *l, uint64_t pc) {
-  hd__touch_object(l, sizeof *l, l->__data.__pad4 == DESTROYED, "use of a destroyed read-write lock", pc);
+  hd__touch_object(l, sizeof *l, HD_OBJ_RWLOCK, l->__data.__pad4 == DESTROYED, pc);
 }
 
 /* The scheduler's object of the lock. A lock that was initialised again has no holders. */
 static struct hd_obj *object(pthread_rwlock_t *l) {
   struct hd_obj *o = hd__obj((uint64_t)l, HD_OBJ_RWLOCK);
-  if (!*state(l)) {
+  if (!taken(l)) {
     o->owner = HD_NOBODY;
     o->holders = NULL;
   }
@@ -42,7 +49,7 @@ static struct hd_holder *reader(const struct hd_obj *o, unsigned thread) {
   return h;
 }
 
-static bool can(pthread_rwlock_t *l, bool write) { return write ? !*state(l) : !(*state(l) & WRITING); }
+static bool can(pthread_rwlock_t *l, bool write) { return write ? !taken(l) : !(*state(l) & WRITING); }
 
 static bool has_gate(const pthread_rwlock_t *l) {
   return l->__data.__flags == PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP;
@@ -121,7 +128,7 @@ static bool try_gate(pthread_rwlock_t *l, uint64_t pc) {
 static void take(struct hd_obj *o, pthread_rwlock_t *l, bool write, uint64_t pc) {
   struct hd_thread *t = rt.cur;
   if (write) {
-    *state(l) = WRITING;
+    *state(l) = WRITING | PHASE;
     o->owner = t->id;
     o->site = hd__site_here(pc);
   } else {
@@ -132,7 +139,7 @@ static void take(struct hd_obj *o, pthread_rwlock_t *l, bool write, uint64_t pc)
       *h = (struct hd_holder){.thread = t->id, .next = o->holders};
       o->holders = h;
     }
-    ++*state(l);
+    *state(l) = taken(l) + READER;
     h->count = 1;
     h->site = hd__site_here(pc);
   }
@@ -228,8 +235,8 @@ static int unlock(pthread_rwlock_t *l, uint64_t pc) {
   bool writes = o->owner == rt.cur->id;
   if (!writes && (!h || !h->count)) {
     hd__report_lock(HD_KIND_NOT_OWNER, o, HD_OP_RDUNLOCK, pc,
-                    *state(l) ? "other threads hold this read-write lock"
-                              : "no thread holds this read-write lock");
+                    taken(l) ? "other threads hold this read-write lock"
+                             : "no thread holds this read-write lock");
     return 0; /* libc's lock would be corrupt from here on */
   }
   if (!writes && --h->count) return 0;
@@ -240,7 +247,7 @@ static int unlock(pthread_rwlock_t *l, uint64_t pc) {
     o->owner = HD_NOBODY;
     hd__release(&o->vc);
   } else {
-    --*state(l);
+    *state(l) -= READER;
     h->count = 0;
     hd_vc_join(&rt.arena, &o->before, &rt.cur->vc); /* for the next writer; readers do not order each other */
     hd__new_segment(rt.cur);
@@ -251,6 +258,7 @@ static int unlock(pthread_rwlock_t *l, uint64_t pc) {
 
 HD_EXPORT int pthread_rwlock_init(pthread_rwlock_t *l, const pthread_rwlockattr_t *a) {
   if (!hot.active) return real_pthread_rwlock_init(l, a);
+  READS(a, sizeof *a);
   struct hd_obj *o = hd__init_object(HD_OP_RWINIT, l, sizeof *l, 0, HD_CALLER);
   o->holders = NULL;
   int e = real_pthread_rwlock_init(l, a);
@@ -264,12 +272,13 @@ HD_EXPORT int pthread_rwlock_destroy(pthread_rwlock_t *l) {
   touch(l, pc);
   hd__point(HD_OP_RWDESTROY, (uint64_t)l, 0, pc);
   struct hd_obj *o = object(l);
-  if (*state(l) || o->pend) {
+  if (taken(l) || o->pend) {
     hd__report_lock(HD_KIND_DESTROY_BUSY, o, HD_OP_RWDESTROY, pc,
-                    *state(l) ? "the read-write lock is locked" : "a thread is about to lock it");
+                    taken(l) ? "the read-write lock is locked" : "a thread is about to lock it");
     return EBUSY;
   }
   l->__data.__pad4 = DESTROYED;
+  hd__object_destroyed((uint64_t)l, HD_OBJ_RWLOCK);
   return 0;
 }
 

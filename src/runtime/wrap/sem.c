@@ -32,7 +32,7 @@ struct semaphore {
 static struct semaphore *of(sem_t *s) { return (struct semaphore *)s; }
 
 static struct hd_obj *touch(sem_t *s, uint64_t pc) {
-  hd__touch_object(s, sizeof *s, of(s)->private == DESTROYED, "use of a destroyed semaphore", pc);
+  hd__touch_object(s, sizeof *s, HD_OBJ_SEM, of(s)->private == DESTROYED, pc);
   return hd__obj((uint64_t)s, HD_OBJ_SEM);
 }
 
@@ -191,6 +191,7 @@ static int destroy(sem_t *s, uint64_t pc) {
     return fail(EBUSY);
   }
   of(s)->private = DESTROYED;
+  hd__object_destroyed((uint64_t)s, HD_OBJ_SEM);
   return 0;
 }
 
@@ -269,6 +270,7 @@ HD_EXPORT sem_t *sem_open(const char *name, int flags, ...) {
   unsigned initial = flags & O_CREAT ? va_arg(args, unsigned) : 0;
   va_end(args);
   hd__uncaptured(HD_UNCAPTURED_LIBRARY);
+  name = READS_STRING(name);
   return hot.active ? open_named(name, flags, initial, HD_CALLER) : real_sem_open(name, flags, mode, initial);
 }
 
@@ -283,6 +285,7 @@ HD_EXPORT int sem_close(sem_t *s) {
 
 HD_EXPORT int sem_unlink(const char *name) {
   if (!hot.active) return real_sem_unlink(name);
+  name = READS_STRING(name);
   at_name(name, HD_CALLER);
   struct named *n = find(name);
   if (!n) return fail(ENOENT);

@@ -4,11 +4,13 @@
  * Heddle decides the schedule. Setting them is an operation on the state of the process, as far as others look. */
 #include <errno.h>
 #include <sched.h>
+#include <sys/prctl.h>
 
 #include "runtime/core/core.h"
 #include "runtime/core/drive.h"
 #include "runtime/core/state.h"
 #include "runtime/memory/memory.h"
+#include "runtime/wrap/access.h"
 #include "runtime/wrap/wrap.h"
 
 #define CPU_BYTES sizeof(cpu_set_t)
@@ -21,7 +23,7 @@ static struct hd_thread *find(pthread_t th) {
 HD_EXPORT int pthread_setname_np(pthread_t th, const char *name) {
   if (!hot.active) return real_pthread_setname_np(th, name);
   struct hd_thread *t = find(th);
-  if (t) hd__change(HD_STATE_NAME, t->id, HD_CALLER);
+  if (t) hd__change(HD_STATE_NAME, t->id + 1u, HD_CALLER);
   size_t n = hd__strlen(name);
   if (n >= sizeof t->attr.name) return ERANGE;
   if (!t) return ESRCH;
@@ -35,11 +37,12 @@ int HD_IN(pthread_getname_np)(pthread_t th, char *name, size_t size) {
   if (!hot.active) return real_pthread_getname_np(th, name, size);
   struct hd_thread *t = find(th);
   if (!t) return ESRCH;
-  hd__lookup_noted(HD_STATE_NAME, t->id, HD_CALLER);
-  if (!t->attr.name[0])
-    return real_pthread_getname_np((pthread_t)rt.main_tp, name, size); /* the program's name */
-  if (size <= hd__strlen(t->attr.name)) return ERANGE;
-  hd__copy(name, t->attr.name, hd__strlen(t->attr.name) + 1);
+  hd__lookup_noted(HD_STATE_NAME, t->id + 1u, HD_CALLER);
+  char program[sizeof t->attr.name]; /* of a thread that has none of its own */
+  const char *own = t->attr.name;
+  if (!*own && hd_sys3(SYS_prctl, PR_GET_NAME, program, 0) == 0) own = program;
+  if (size <= hd__strlen(own)) return ERANGE;
+  hd__copy(name, own, hd__strlen(own) + 1);
   return 0;
 }
 
@@ -59,9 +62,10 @@ HD_EXPORT int pthread_getattr_np(pthread_t th, pthread_attr_t *a) {
 
 static int set_cpus(struct hd_thread *t, size_t size, const cpu_set_t *set, uint64_t pc) {
   if (!t) return ESRCH;
+  size_t n = size < CPU_BYTES ? size : CPU_BYTES;
+  hd__reads(set, n, pc);
   hd__change(HD_STATE_PRIORITY, t->id + 1u, pc);
   unsigned long any = 0;
-  size_t n = size < CPU_BYTES ? size : CPU_BYTES;
   for (size_t i = 0; i < n / sizeof any; i++) any |= ((const unsigned long *)set)[i];
   if (!any) return EINVAL;
   if (!t->attr.cpus) t->attr.cpus = hd_arena_get(&rt.arena, CPU_BYTES);
@@ -73,6 +77,7 @@ static int set_cpus(struct hd_thread *t, size_t size, const cpu_set_t *set, uint
 
 static int get_cpus(struct hd_thread *t, size_t size, cpu_set_t *set, uint64_t pc) {
   if (!t) return ESRCH;
+  hd__writes(set, size, pc);
   hd__lookup(HD_STATE_PRIORITY, t->id + 1u, pc);
   if (!t->attr.cpus) return real_pthread_getaffinity_np((pthread_t)rt.main_tp, size, set);
   hd__zero(set, size);
@@ -101,7 +106,10 @@ HD_EXPORT int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set) {
 }
 
 HD_EXPORT int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set) {
-  if (!hot.active || pid || !rt.cur->attr.cpus) return real_sched_getaffinity(pid, size, set);
+  if (!hot.active || pid || !rt.cur->attr.cpus) {
+    WRITES(set, size);
+    return real_sched_getaffinity(pid, size, set);
+  }
   return with_errno(get_cpus(rt.cur, size, set, HD_CALLER));
 }
 
@@ -116,6 +124,7 @@ HD_EXPORT int pthread_setschedparam(pthread_t th, int policy, const struct sched
   if (!hot.active) return real_pthread_setschedparam(th, policy, p);
   struct hd_thread *t = find(th);
   if (!t) return ESRCH;
+  READS(p, sizeof *p);
   if (bad_priority(policy, p->sched_priority)) return EINVAL;
   hd__change(HD_STATE_PRIORITY, t->id + 1u, HD_CALLER);
   t->attr.policy = policy;
@@ -127,6 +136,8 @@ HD_EXPORT int pthread_getschedparam(pthread_t th, int *policy, struct sched_para
   if (!hot.active) return real_pthread_getschedparam(th, policy, p);
   struct hd_thread *t = find(th);
   if (!t) return ESRCH;
+  WRITES(policy, sizeof *policy);
+  WRITES(p, sizeof *p);
   hd__lookup(HD_STATE_PRIORITY, t->id + 1u, HD_CALLER);
   *policy = t->attr.policy;
   p->sched_priority = t->attr.priority;

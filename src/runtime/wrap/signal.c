@@ -377,6 +377,7 @@ int hd__signal_send(struct hd_thread *t, const siginfo_t *info, uint64_t pc) {
   }
   struct hd_thread *me = rt.cur;
   hd__take_signals();
+  if (sig) hd__state_learn(HD_STATE_SIGNALS); /* it may come before the receiver masks it, or after */
   hd__signal_point(t, sig, pc);
   if (anyone && sig && is_on_its_way(sig)) {
     announce(NULL, sig);

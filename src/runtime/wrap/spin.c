@@ -10,12 +10,13 @@
 
 #define FREE 1 /* as libc initialises it */
 #define HELD 0x5a000000
+#define DESTROYED 0x44454144
 
 static bool held(const pthread_spinlock_t *l) { return (*l & 0xff000000) == HELD; }
 static bool owned(const pthread_spinlock_t *l) { return *l == (HELD | (rt.cur->id + 1)); }
 
 static struct hd_obj *touch(pthread_spinlock_t *l, uint64_t pc) {
-  hd__touch_object((const void *)l, sizeof *l, false, NULL, pc);
+  hd__touch_object((const void *)l, sizeof *l, HD_OBJ_MUTEX, *l == DESTROYED, pc);
   return hd__obj((uint64_t)l, HD_OBJ_MUTEX);
 }
 
@@ -84,7 +85,11 @@ HD_EXPORT int pthread_spin_destroy(pthread_spinlock_t *l) {
   uint64_t pc = HD_CALLER;
   struct hd_obj *o = touch(l, pc);
   hd__point(HD_OP_MDESTROY, (uint64_t)l, 0, pc);
-  if (!held(l) && !o->pend) return 0;
+  if (!held(l) && !o->pend) {
+    *l = DESTROYED;
+    hd__object_destroyed((uint64_t)l, HD_OBJ_MUTEX);
+    return 0;
+  }
   hd__report_lock(HD_KIND_DESTROY_BUSY, o, HD_OP_MDESTROY, pc,
                   held(l) ? "the spin lock is locked" : "a thread is about to lock the spin lock");
   return EBUSY;

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <wchar.h>
 
+#include "runtime/symbolic/sources.h"
 #include "runtime/wrap/access.h"
 
 #undef fread_unlocked /* macros, when optimising */
@@ -18,16 +19,18 @@
 /* Without: whoever else uses the stream races with it. */
 #define UNLOCKED(f, writes, call)                                           \
   if (hot.active) hd__access_slow((uint64_t)(f), 8, HD_A_WRITE, HD_CALLER); \
-  call
+  if (!(writes)) hd__source_open(f);                                        \
+  call;                                                                     \
+  if (!(writes)) hd__source_close(f, HD_CALLER)
 
 /* ---- blocks and lines ---- */
 
-#define READ_BLOCK(name, LOCKS)                                                      \
-  HD_EXPORT size_t name(void *restrict p, size_t size, size_t n, FILE *restrict f) { \
-    hd__real_init();                                                                 \
-    LOCKS(f, false, size_t r = real_##name(p, size, n, f));                          \
-    WRITES(p, r *size);                                                              \
-    return r;                                                                        \
+#define READ_BLOCK(name, LOCKS)                                                                     \
+  HD_EXPORT size_t name(void *restrict p, size_t size, size_t n, FILE *restrict f) {                \
+    hd__real_init();                                                                                \
+    LOCKS(f, false, size_t r = real_##name(p, size, n, f); hd__source_copied(f, p, -1, HD_CALLER)); \
+    WRITES(p, r *size);                                                                             \
+    return r;                                                                                       \
   }
 READ_BLOCK(fread, LOCKED)
 READ_BLOCK(fread_unlocked, UNLOCKED)
@@ -44,7 +47,7 @@ WRITE_BLOCK(fwrite_unlocked, UNLOCKED)
 
 HD_EXPORT char *fgets(char *restrict d, int n, FILE *restrict f) {
   hd__real_init();
-  LOCKED(f, false, char *r = real_fgets(d, n, f));
+  LOCKED(f, false, char *r = real_fgets(d, n, f); hd__source_copied(f, r, '\n', HD_CALLER));
   if (hot.active && r) WRITES(r, real_strlen(r) + 1);
   return r;
 }
@@ -83,7 +86,8 @@ HD_EXPORT ssize_t getline(char **restrict line, size_t *restrict size, FILE *res
   hd__real_init();
   char *old = *line;
   size_t old_size = *size;
-  LOCKED_NEW(f, ssize_t r = real_getline(line, size, f));
+  LOCKED_NEW(f, ssize_t r = real_getline(line, size, f);
+             hd__source_copied(f, r < 0 ? NULL : *line, '\n', HD_CALLER));
   return line_read(line, size, old, old_size, r, HD_CALLER);
 }
 
@@ -93,7 +97,8 @@ HD_EXPORT ssize_t getline(char **restrict line, size_t *restrict size, FILE *res
     hd__real_init();                                                                            \
     char *old = *line;                                                                          \
     size_t old_size = *size;                                                                    \
-    LOCKED_NEW(f, ssize_t r = real_##name(line, size, c, f));                                   \
+    LOCKED_NEW(f, ssize_t r = real_##name(line, size, c, f);                                    \
+               hd__source_copied(f, r < 0 ? NULL : *line, (unsigned char)c, HD_CALLER));        \
     return line_read(line, size, old, old_size, r, HD_CALLER);                                  \
   }
 GET_DELIMITED(getdelim)

@@ -20,6 +20,8 @@
 #include "runtime/core/fingerprint.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/memory/memory.h"
+#include "runtime/symbolic/sources.h"
+#include "runtime/wrap/access.h"
 #include "runtime/wrap/wrap.h"
 
 #include <wchar.h>
@@ -171,10 +173,14 @@ static void begin(FILE *f, bool writes, bool looks, uint64_t pc) {
   if (HD_UNLIKELY(hd__nbuffers) && s->calls == 1) s->buffers = hd__buffers_before(f, pc);
 }
 
-void hd__stream_begin(FILE *f, bool writes, uint64_t pc) { begin(f, writes, false, pc); }
+void hd__stream_begin(FILE *f, bool writes, uint64_t pc) {
+  begin(f, writes, false, pc);
+  if (!writes) hd__source_open(f);
+}
 
 void hd__stream_end(FILE *f, uint64_t pc) {
   if (!hot.active || !f) return;
+  hd__source_close(f, pc);
   for (struct hd_stream *s = epoch == rt.epoch ? streams : NULL; s; s = s->next)
     if (s->f == f && s->calls && s->lock->owner == rt.cur->id) {
       if (HD_UNLIKELY(s->buffers != NULL) && s->calls == 1) hd__buffers_after(s->buffers, pc);
@@ -283,21 +289,47 @@ HD_EXPORT void funlockfile(FILE *f) {
     hd__stream_end(f, HD_CALLER);                     \
     return r;                                         \
   }
+/* Returns a character, which may be an input. */
+#define GETS_STREAM(name, f, params, args) \
+  HD_EXPORT int name params;               \
+  int name params {                        \
+    hd__real_init();                       \
+    hd__stream_begin(f, false, HD_CALLER); \
+    int r = real_##name args;              \
+    hd__source_one(f, r);                  \
+    hd__stream_end(f, HD_CALLER);          \
+    hd__source_result();                   \
+    return r;                              \
+  }
+/* Reads nothing: moves the position, or closes the file. */
+#define MOVES_STREAM(ret, name, f, params, args, before) \
+  HD_EXPORT ret name params;                             \
+  ret name params {                                      \
+    hd__real_init();                                     \
+    before;                                              \
+    hd__stream_begin(f, false, HD_CALLER);               \
+    hd__source_moved();                                  \
+    ret r = real_##name args;                            \
+    hd__stream_end(f, HD_CALLER);                        \
+    return r;                                            \
+  }
 /* Only asks. */
-#define LOOKS_STREAM(ret, name, f, params, args) \
-  ret HD_IN(name) params;                        \
-  ret HD_IN(name) params {                       \
-    hd__real_init();                             \
-    begin(f, false, true, HD_CALLER);            \
-    ret r = real_##name args;                    \
-    hd__stream_end(f, HD_CALLER);                \
-    return r;                                    \
+#define LOOKS_STREAM(ret, name, f, params, args, before) \
+  ret HD_IN(name) params;                                \
+  ret HD_IN(name) params {                               \
+    hd__real_init();                                     \
+    before;                                              \
+    begin(f, false, true, HD_CALLER);                    \
+    ret r = real_##name args;                            \
+    hd__stream_end(f, HD_CALLER);                        \
+    return r;                                            \
   }
 #define IN_STREAM_VOID(name, f, params, args) \
   HD_EXPORT void name params;                 \
   void name params {                          \
     hd__real_init();                          \
     hd__stream_begin(f, false, HD_CALLER);    \
+    hd__source_moved();                       \
     real_##name args;                         \
     hd__stream_end(f, HD_CALLER);             \
   }
@@ -320,33 +352,33 @@ IN_STREAM(wint_t, fputwc, true, f, (wchar_t c, FILE *f), (c, f))
 IN_STREAM(wint_t, putwc, true, f, (wchar_t c, FILE *f), (c, f))
 IN_STREAM(wint_t, putwchar, true, stdout, (wchar_t c), (c))
 IN_STREAM(int, fputws, true, f, (const wchar_t *restrict s, FILE *restrict f), (s, f))
-IN_STREAM(int, fgetc, false, f, (FILE * f), (f))
-IN_STREAM(int, getc, false, f, (FILE * f), (f))
-IN_STREAM(int, _IO_getc, false, f, (FILE * f), (f))
-IN_STREAM(int, getchar, false, stdin, (void), ())
+GETS_STREAM(fgetc, f, (FILE * f), (f))
+GETS_STREAM(getc, f, (FILE * f), (f))
+GETS_STREAM(_IO_getc, f, (FILE * f), (f))
+GETS_STREAM(getchar, stdin, (void), ())
 IN_STREAM(int, getw, false, f, (FILE * f), (f))
 IN_STREAM(int, ungetc, false, f, (int c, FILE *f), (c, f))
 IN_STREAM(wint_t, fgetwc, false, f, (FILE * f), (f))
 IN_STREAM(wint_t, getwc, false, f, (FILE * f), (f))
 IN_STREAM(wint_t, getwchar, false, stdin, (void), ())
 IN_STREAM(wint_t, ungetwc, false, f, (wint_t c, FILE *f), (c, f))
-IN_STREAM(int, fseek, false, f, (FILE * f, long at, int whence), (f, at, whence))
-IN_STREAM(int, fseeko, false, f, (FILE * f, off_t at, int whence), (f, at, whence))
-IN_STREAM(int, fseeko64, false, f, (FILE * f, off64_t at, int whence), (f, at, whence))
-LOOKS_STREAM(long, ftell, f, (FILE * f), (f))
-LOOKS_STREAM(off_t, ftello, f, (FILE * f), (f))
-LOOKS_STREAM(off64_t, ftello64, f, (FILE * f), (f))
-LOOKS_STREAM(int, fgetpos, f, (FILE *restrict f, fpos_t *restrict at), (f, at))
-LOOKS_STREAM(int, fgetpos64, f, (FILE *restrict f, fpos64_t *restrict at), (f, at))
-IN_STREAM(int, fsetpos, false, f, (FILE * f, const fpos_t *at), (f, at))
-IN_STREAM(int, fsetpos64, false, f, (FILE * f, const fpos64_t *at), (f, at))
-IN_STREAM(FILE *, freopen, false, f, (const char *restrict path, const char *restrict mode, FILE *restrict f),
-          (path, mode, f))
-IN_STREAM(FILE *, freopen64, false, f,
-          (const char *restrict path, const char *restrict mode, FILE *restrict f), (path, mode, f))
-LOOKS_STREAM(int, feof, f, (FILE * f), (f))
-LOOKS_STREAM(int, ferror, f, (FILE * f), (f))
-LOOKS_STREAM(int, fwide, f, (FILE * f, int mode), (f, mode))
+MOVES_STREAM(int, fseek, f, (FILE * f, long at, int whence), (f, at, whence), (void)0)
+MOVES_STREAM(int, fseeko, f, (FILE * f, off_t at, int whence), (f, at, whence), (void)0)
+MOVES_STREAM(int, fseeko64, f, (FILE * f, off64_t at, int whence), (f, at, whence), (void)0)
+LOOKS_STREAM(long, ftell, f, (FILE * f), (f), (void)0)
+LOOKS_STREAM(off_t, ftello, f, (FILE * f), (f), (void)0)
+LOOKS_STREAM(off64_t, ftello64, f, (FILE * f), (f), (void)0)
+LOOKS_STREAM(int, fgetpos, f, (FILE *restrict f, fpos_t *restrict at), (f, at), WRITES(at, sizeof *at))
+LOOKS_STREAM(int, fgetpos64, f, (FILE *restrict f, fpos64_t *restrict at), (f, at), WRITES(at, sizeof *at))
+MOVES_STREAM(int, fsetpos, f, (FILE * f, const fpos_t *at), (f, at), READS(at, sizeof *at))
+MOVES_STREAM(int, fsetpos64, f, (FILE * f, const fpos64_t *at), (f, at), READS(at, sizeof *at))
+MOVES_STREAM(FILE *, freopen, f, (const char *restrict path, const char *restrict mode, FILE *restrict f),
+             (path, mode, f), (void)0)
+MOVES_STREAM(FILE *, freopen64, f, (const char *restrict path, const char *restrict mode, FILE *restrict f),
+             (path, mode, f), (void)0)
+LOOKS_STREAM(int, feof, f, (FILE * f), (f), (void)0)
+LOOKS_STREAM(int, ferror, f, (FILE * f), (f), (void)0)
+LOOKS_STREAM(int, fwide, f, (FILE * f, int mode), (f, mode), (void)0)
 IN_STREAM_VOID(rewind, f, (FILE * f), (f))
 IN_STREAM_VOID(clearerr, f, (FILE * f), (f))
 IN_STREAM_VOID(setlinebuf, f, (FILE * f), (f))
@@ -355,6 +387,7 @@ HD_EXPORT int fclose(FILE *f) {
   hd__real_init();
   if (hot.active && f) leave_list(f, HD_CALLER);
   hd__stream_begin(f, false, HD_CALLER);
+  hd__source_moved();
   struct hd_stream *s = hot.active && !by_hand(f) ? stream_of(f) : NULL;
   if (s) s->looks = true; /* there will be nothing left to change */
   int r = real_fclose(f);

@@ -20,8 +20,8 @@
 
 hd_races_reader hd_races_read_19;
 
-#define MAX_BYTES (512ull << 20) /* of points-to sets */
-#define MAX_WORK 400000000ull    /* steps of the search for what comes after lines */
+#define MAX_WORK 400000000ull /* steps of the search for what comes after lines */
+#define MAX_FINER 20000000ull /* ... and of what comes after code without a line that accesses a variable */
 
 /* ---- the program ---- */
 
@@ -30,7 +30,7 @@ void *hd__races_need(void *p) {
   return p;
 }
 
-static void pair_add(struct pairs *p, uint32_t from, uint32_t to) {
+void hd__races_pair(struct pairs *p, uint32_t from, uint32_t to) {
   if (from == NONE || to == NONE) return;
   if (p->n == p->cap) {
     p->cap = p->cap ? 2 * p->cap : 1024;
@@ -102,10 +102,24 @@ LLVMValueRef hd__races_callee(LLVMValueRef call) {
   return LLVMIsAFunction(f) ? f : NULL;
 }
 
-static uint32_t function_number(const struct program *p, LLVMValueRef f) {
+uint32_t hd__races_function(const struct program *p, LLVMValueRef f) {
   for (uint32_t i = 0; i < p->nfunctions; i++)
     if (p->function[i] == f) return i;
   return NONE;
+}
+
+/* A call of a function of the program. */
+void hd__races_connect(const struct program *p, struct pairs *edges, const struct instruction *x, uint32_t f,
+                       bool library_calls) {
+  unsigned n = library_calls ? 0 : LLVMGetNumArgOperands(x->v), have = LLVMCountParams(p->function[f]);
+  for (unsigned i = 0; i < n && i < have; i++)
+    hd__races_pair(edges, hd__races_id(p, LLVMGetOperand(x->v, i)),
+                   hd__races_id(p, LLVMGetParam(p->function[f], i)));
+  for (unsigned i = have; i < n; i++)
+    hd__races_pair(edges, hd__races_id(p, LLVMGetOperand(x->v, i)), p->contents); /* variadic */
+  for (unsigned i = 0; library_calls && i < have; i++)
+    hd__races_pair(edges, p->contents, hd__races_id(p, LLVMGetParam(p->function[f], i)));
+  hd__races_pair(edges, p->returns[f], x->id);
 }
 
 static bool starts(const char *s, const char *with) { return strncmp(s, with, strlen(with)) == 0; }
@@ -150,224 +164,6 @@ static void collect(struct program *p) {
       }
   }
   p->first_in[p->nfunctions] = (uint32_t)p->nin;
-}
-
-/* ---- objects, and what points to them ---- */
-
-static void put(struct program *p, uint64_t *set, uint32_t i) {
-  if (has(set, i)) return;
-  set[i / 64] |= 1ull << i % 64;
-  p->changed = true;
-}
-static void merge(struct program *p, uint32_t from, uint32_t to) {
-  const uint64_t *a = pts_of(p, from);
-  uint64_t *b = pts_of(p, to);
-  for (size_t i = 0; i < p->words; i++)
-    if (a[i] & ~b[i]) b[i] |= a[i], p->changed = true;
-}
-static void add_object(struct program *p, LLVMValueRef v, uint32_t value) {
-  p->object = hd__races_need(realloc(p->object, (p->nobjects + 1) * sizeof *p->object));
-  p->object_of[value] = p->nobjects;
-  p->object[p->nobjects++] = v;
-}
-
-static void find_objects(struct program *p) {
-  p->object_of = hd__races_need(malloc((p->nvalues + 1) * sizeof *p->object_of));
-  for (size_t i = 0; i < p->nvalues; i++) p->object_of[i] = NONE;
-  p->object = hd__races_need(calloc(1, sizeof *p->object));
-  p->nobjects = 1;
-  for (LLVMValueRef g = LLVMGetFirstGlobal(p->module); g; g = LLVMGetNextGlobal(g))
-    add_object(p, g, hd__races_id(p, g));
-  for (LLVMValueRef f = LLVMGetFirstFunction(p->module); f; f = LLVMGetNextFunction(f))
-    add_object(p, f, hd__races_id(p, f));
-  for (size_t i = 0; i < p->nin; i++) {
-    const struct instruction *x = &p->in[i];
-    if (LLVMIsAAllocaInst(x->v) || (x->known && (x->known->how & FRESH))) add_object(p, x->v, x->id);
-  }
-  p->contents = (uint32_t)p->nvalues;
-  p->nnodes = p->contents + p->nobjects;
-  p->words = (p->nobjects + 63) / 64;
-}
-
-/* Pointers in the initial value of a variable. */
-static void add_initial(struct program *p, uint32_t node, LLVMValueRef v, unsigned depth) {
-  uint32_t id = hd__races_id(p, v);
-  if (id != NONE) pair_add(&p->copy, id, node);
-  if (depth < 16 && (LLVMIsAConstantStruct(v) || LLVMIsAConstantArray(v) || LLVMIsAConstantVector(v)))
-    for (unsigned i = 0; i < (unsigned)LLVMGetNumOperands(v); i++)
-      add_initial(p, node, LLVMGetOperand(v, i), depth + 1);
-}
-
-/* A call of a function of the program. */
-static void connect(struct program *p, struct pairs *edges, const struct instruction *x, uint32_t f,
-                    bool library_calls) {
-  unsigned n = library_calls ? 0 : LLVMGetNumArgOperands(x->v), have = LLVMCountParams(p->function[f]);
-  for (unsigned i = 0; i < n && i < have; i++)
-    pair_add(edges, hd__races_id(p, LLVMGetOperand(x->v, i)),
-             hd__races_id(p, LLVMGetParam(p->function[f], i)));
-  for (unsigned i = have; i < n; i++)
-    pair_add(edges, hd__races_id(p, LLVMGetOperand(x->v, i)), p->contents); /* variadic */
-  for (unsigned i = 0; library_calls && i < have; i++)
-    pair_add(edges, p->contents, hd__races_id(p, LLVMGetParam(p->function[f], i)));
-  pair_add(edges, p->returns[f], x->id);
-}
-
-/* Whether it is the address of a variable, or of a part of it. */
-static bool is_object(LLVMValueRef v) {
-  while (LLVMIsAGetElementPtrInst(v)) v = LLVMGetOperand(v, 0);
-  return LLVMIsAGlobalVariable(v) || LLVMIsAAllocaInst(v);
-}
-
-static void constrain(struct program *p, const struct instruction *x) {
-  LLVMValueRef v = x->v;
-  unsigned n = (unsigned)LLVMGetNumOperands(v);
-  if (LLVMIsALoadInst(v)) {
-    pair_add(&p->load, hd__races_pointer(p, LLVMGetOperand(v, 0)), x->id);
-  } else if (LLVMIsAStoreInst(v)) {
-    LLVMValueRef what = LLVMGetOperand(v, 0);
-    bool several = LLVMIsAConstantStruct(what) || LLVMIsAConstantArray(what) || LLVMIsAConstantVector(what);
-    if (several) add_initial(p, x->id, what, 0);
-    pair_add(&p->store, several ? x->id : hd__races_id(p, what), hd__races_pointer(p, LLVMGetOperand(v, 1)));
-  } else if (LLVMIsAAtomicRMWInst(v) || LLVMIsAAtomicCmpXchgInst(v)) {
-    pair_add(&p->load, hd__races_pointer(p, LLVMGetOperand(v, 0)), x->id);
-    for (unsigned i = 1; i < n; i++)
-      pair_add(&p->store, hd__races_id(p, LLVMGetOperand(v, i)), hd__races_pointer(p, LLVMGetOperand(v, 0)));
-  } else if (LLVMIsAReturnInst(v)) {
-    if (n) pair_add(&p->copy, hd__races_id(p, LLVMGetOperand(v, 0)), p->returns[x->function]);
-  } else if (is_call(v)) {
-    LLVMValueRef f = hd__races_callee(v);
-    uint32_t number = f ? function_number(p, f) : NONE;
-    unsigned args = LLVMGetNumArgOperands(v), how = x->known ? x->known->how : 0;
-    if (number != NONE) {
-      connect(p, &p->copy, x, number, false);
-      return;
-    }
-    if (!x->external) return; /* indirect: as it is found out what it may call */
-    if (!x->known) {
-      for (unsigned i = 0; i < args; i++)
-        pair_add(&p->copy, hd__races_id(p, LLVMGetOperand(v, i)), p->contents);
-      pair_add(&p->copy, p->contents, x->id);
-      return;
-    }
-    if ((how & FIRST) && args) pair_add(&p->copy, hd__races_id(p, LLVMGetOperand(v, 0)), x->id);
-    if ((how & PURE))
-      for (unsigned i = 0; i < args; i++) pair_add(&p->copy, hd__races_id(p, LLVMGetOperand(v, i)), x->id);
-    if ((how & COPIES) && !(how & FRESH) && args > 1) { /* through a value of its own: the call's */
-      pair_add(&p->load, hd__races_id(p, LLVMGetOperand(v, 1)), x->id);
-      pair_add(&p->store, x->id, hd__races_id(p, LLVMGetOperand(v, 0)));
-    }
-    if (how & ENDS) /* what pthread_exit is given comes out of a join */
-      for (unsigned i = 0; i < args; i++)
-        pair_add(&p->copy, hd__races_id(p, LLVMGetOperand(v, i)), p->contents);
-    if ((how & JOINS) && args > 1) {
-      pair_add(&p->copy, p->contents, x->id);
-      for (uint32_t k = 0; k < p->nfunctions; k++)
-        if (p->taken[k]) pair_add(&p->copy, p->returns[k], x->id);
-      pair_add(&p->store, x->id, hd__races_id(p, LLVMGetOperand(v, 1)));
-    }
-  } else if (LLVMIsAGetElementPtrInst(v) && is_object(LLVMGetOperand(v, 0))) {
-    add_initial(p, x->id, LLVMGetOperand(v, 0), 0); /* an index is no address */
-  } else if (!LLVMIsATerminatorInst(v)) {
-    for (unsigned i = 0; i < n; i++)
-      if (!LLVMValueIsBasicBlock(LLVMGetOperand(v, i))) add_initial(p, x->id, LLVMGetOperand(v, i), 0);
-  } else if (LLVMIsAResumeInst(v)) {
-    pair_add(&p->copy, hd__races_id(p, LLVMGetOperand(v, 0)), p->contents);
-  }
-}
-
-/* Indirect calls, and functions that libraries and new threads are given. */
-static void connect_found(struct program *p, size_t i) {
-  const struct instruction *x = &p->in[i];
-  bool creates = x->known && (x->known->how & CREATES), unknown = x->external && !x->known;
-  if (!is_call(x->v) || (x->external && !creates && !unknown) || (!x->external && hd__races_callee(x->v)))
-    return;
-  uint64_t *done = p->called + i * p->words;
-  unsigned args = LLVMGetNumArgOperands(x->v);
-  uint32_t from = creates
-                      ? hd__races_id(p, LLVMGetOperand(x->v, strcmp(x->known->name, "thrd_create") ? 2 : 1))
-                  : unknown ? p->contents
-                            : hd__races_id(p, LLVMGetCalledValue(x->v));
-  if (from == NONE) return;
-  const uint64_t *set = pts_of(p, from);
-  for (uint32_t o = 1; o < p->nobjects; o++) {
-    if (!has(set, o) || has(done, o)) continue;
-    uint32_t f = LLVMIsAFunction(p->object[o]) ? function_number(p, p->object[o]) : NONE;
-    if (f == NONE) continue;
-    done[o / 64] |= 1ull << o % 64;
-    p->changed = true;
-    if (creates)
-      pair_add(&p->copy, hd__races_id(p, LLVMGetOperand(x->v, args - 1)),
-               LLVMCountParams(p->function[f]) ? hd__races_id(p, LLVMGetParam(p->function[f], 0)) : NONE);
-    else
-      connect(p, &p->copy, x, f, unknown);
-  }
-  if (!creates && !unknown && has(set, 0) && !has(done, 0)) {
-    pair_add(&p->copy, p->contents, x->id);
-    for (unsigned a = 0; a < args; a++)
-      pair_add(&p->copy, hd__races_id(p, LLVMGetOperand(x->v, a)), p->contents);
-    done[0] |= 1;
-  }
-}
-
-static void point(struct program *p) {
-  /* What is in any object: whatever got out of the program. */
-  p->changed = true;
-  put(p, pts_of(p, p->contents), 0);
-  for (uint32_t v = 0; v < p->nvalues; v++)
-    if (p->object_of[v] != NONE) put(p, pts_of(p, v), p->object_of[v]);
-  for (uint32_t o = 1; o < p->nobjects; o++) {
-    LLVMValueRef g = p->object[o];
-    if (!LLVMIsAGlobalVariable(g)) continue;
-    if (LLVMGetInitializer(g))
-      add_initial(p, p->contents + o, LLVMGetInitializer(g), 0);
-    else
-      put(p, pts_of(p, p->contents + o), 0);
-  }
-  while (p->changed) {
-    p->changed = false;
-    for (size_t i = 0; i < p->copy.n; i++) merge(p, p->copy.v[i].from, p->copy.v[i].to);
-    for (size_t i = 0; i < p->load.n; i++)
-      for (uint32_t o = 0; o < p->nobjects; o++)
-        if (has(pts_of(p, p->load.v[i].from), o)) merge(p, p->contents + o, p->load.v[i].to);
-    for (size_t i = 0; i < p->store.n; i++)
-      for (uint32_t o = 0; o < p->nobjects; o++)
-        if (has(pts_of(p, p->store.v[i].to), o)) merge(p, p->store.v[i].from, p->contents + o);
-    /* Code outside of the program may do anything with what it has got. */
-    for (uint32_t o = 0; o < p->nobjects; o++)
-      if (has(pts_of(p, p->contents), o)) {
-        merge(p, p->contents + o, p->contents);
-        merge(p, p->contents, p->contents + o);
-      }
-    size_t before = p->copy.n;
-    for (size_t i = 0; i < p->nin; i++) connect_found(p, i);
-    p->changed |= p->copy.n != before;
-  }
-}
-
-/* What globals, new threads and code outside can get at. */
-static void find_shared(struct program *p) {
-  p->shared = hd__races_need(calloc(p->words, sizeof *p->shared));
-  p->shared[0] |= 1;
-  for (uint32_t o = 1; o < p->nobjects; o++)
-    if (LLVMIsAGlobalVariable(p->object[o]) || has(pts_of(p, p->contents), o))
-      p->shared[o / 64] |= 1ull << o % 64;
-  for (size_t i = 0; i < p->nin; i++) {
-    const struct instruction *x = &p->in[i];
-    if (!x->known || !(x->known->how & CREATES)) continue;
-    uint32_t arg = hd__races_id(p, LLVMGetOperand(x->v, LLVMGetNumArgOperands(x->v) - 1));
-    for (size_t w = 0; arg != NONE && w < p->words; w++) p->shared[w] |= pts_of(p, arg)[w];
-  }
-  for (uint32_t k = 0; k < p->nfunctions; k++)
-    for (size_t w = 0; p->taken[k] && w < p->words; w++) p->shared[w] |= pts_of(p, p->returns[k])[w];
-  for (bool more = true; more;) {
-    more = false;
-    for (uint32_t o = 0; o < p->nobjects; o++)
-      for (size_t w = 0; has(p->shared, o) && w < p->words; w++) {
-        uint64_t new = pts_of(p, p->contents + o)[w] & ~p->shared[w];
-        p->shared[w] |= new;
-        more |= new != 0;
-      }
-  }
 }
 
 static void find_taken(struct program *p) {
@@ -425,7 +221,7 @@ bool hd__races_callees(const struct program *p, size_t i, uint32_t *out, size_t 
   LLVMValueRef f = is_call(x->v) ? hd__races_callee(x->v) : NULL;
   *n = 0;
   if (!is_call(x->v)) return true;
-  uint32_t k = f ? function_number(p, f) : NONE;
+  uint32_t k = f ? hd__races_function(p, f) : NONE;
   if (k != NONE) {
     out[(*n)++] = k;
     return true;
@@ -433,7 +229,7 @@ bool hd__races_callees(const struct program *p, size_t i, uint32_t *out, size_t 
   if (x->external && x->known) return true;
   const uint64_t *done = p->called + i * p->words;
   for (uint32_t o = 1; o < p->nobjects; o++)
-    if (has(done, o)) out[(*n)++] = function_number(p, p->object[o]);
+    if (has(done, o)) out[(*n)++] = hd__races_function(p, p->object[o]);
   return x->external || !has(done, 0);
 }
 
@@ -488,20 +284,20 @@ static void flow(struct entry *e, uint32_t *buffer) {
       DECIDES(pointer);
       for (uint32_t o = 0; at != NONE && o < p->nobjects; o++) {
         if (!has(pts_of(p, at), o)) continue;
-        if (load) pair_add(&e->flows, p->contents + o, x->id);
+        if (load) hd__races_pair(&e->flows, p->contents + o, x->id);
         for (unsigned k = 0; store && k < n; k++)
           if (LLVMGetOperand(v, k) != pointer)
-            pair_add(&e->flows, hd__races_id(p, LLVMGetOperand(v, k)), p->contents + o);
+            hd__races_pair(&e->flows, hd__races_id(p, LLVMGetOperand(v, k)), p->contents + o);
       }
       for (unsigned k = 1; load && k < n; k++)
-        pair_add(&e->flows, hd__races_id(p, LLVMGetOperand(v, k)), x->id);
+        hd__races_pair(&e->flows, hd__races_id(p, LLVMGetOperand(v, k)), x->id);
     } else if (LLVMIsAReturnInst(v)) {
-      if (n) pair_add(&e->flows, hd__races_id(p, LLVMGetOperand(v, 0)), p->returns[x->function]);
+      if (n) hd__races_pair(&e->flows, hd__races_id(p, LLVMGetOperand(v, 0)), p->returns[x->function]);
     } else if (is_call(v)) {
       size_t callees;
       hd__races_callees(p, i, buffer, &callees);
       if (!hd__races_callee(v)) DECIDES(LLVMGetCalledValue(v));
-      for (size_t k = 0; k < callees; k++) connect(p, &e->flows, x, buffer[k], x->external);
+      for (size_t k = 0; k < callees; k++) hd__races_connect(p, &e->flows, x, buffer[k], x->external);
       if (!x->external) continue;
       unsigned args = LLVMGetNumArgOperands(v), how = x->known ? x->known->how : 0;
       for (unsigned a = 0; a < args; a++) {
@@ -512,18 +308,18 @@ static void flow(struct entry *e, uint32_t *buffer) {
             (!(how & (SHOWS | PURE | ENDS)) && !hd__races_quiet(hd__races_name(hd__races_callee(v)))) ||
             pointer)
           e->decides[id] = true;
-        pair_add(&e->flows, id, x->id);
+        hd__races_pair(&e->flows, id, x->id);
         for (uint32_t o = 0; (how & (PURE | COPIES)) && o < p->nobjects; o++)
-          if (has(pts_of(p, id), o)) pair_add(&e->flows, p->contents + o, x->id);
+          if (has(pts_of(p, id), o)) hd__races_pair(&e->flows, p->contents + o, x->id);
         for (uint32_t o = 0; (how & (COPIES | WRITES | JOINS)) && o < p->nobjects; o++)
-          if (has(pts_of(p, id), o)) pair_add(&e->flows, x->id, p->contents + o);
+          if (has(pts_of(p, id), o)) hd__races_pair(&e->flows, x->id, p->contents + o);
       }
     } else if (LLVMIsATerminatorInst(v)) {
       if (n && LLVMGetNumSuccessors(v) > 1) DECIDES(LLVMGetOperand(v, 0));
     } else {
       for (unsigned k = 0; k < n; k++)
         if (!LLVMValueIsBasicBlock(LLVMGetOperand(v, k)))
-          pair_add(&e->flows, hd__races_id(p, LLVMGetOperand(v, k)), x->id);
+          hd__races_pair(&e->flows, hd__races_id(p, LLVMGetOperand(v, k)), x->id);
     }
   }
   e->decides[p->contents] = true; /* what is in any object */
@@ -563,24 +359,24 @@ static void order(struct entry *e, uint32_t *buffer) {
     bool known = hd__races_callees(p, i, buffer, &n);
     for (size_t k = 0; k < n; k++) {
       uint32_t f = buffer[k];
-      pair_add(&e->next, (uint32_t)i, p->first_in[f]);
+      hd__races_pair(&e->next, (uint32_t)i, p->first_in[f]);
       for (uint32_t r = p->first_in[f]; r < p->first_in[f + 1]; r++) {
         if (LLVMIsAReturnInst(p->in[r].v)) {
-          if (x->block_next != NONE) pair_add(&e->next, r, x->block_next);
+          if (x->block_next != NONE) hd__races_pair(&e->next, r, x->block_next);
           for (unsigned s = 0; LLVMIsATerminatorInst(x->v) && s < LLVMGetNumSuccessors(x->v); s++)
-            pair_add(&e->next, r, hd__races_first(p, LLVMGetSuccessor(x->v, s)));
+            hd__races_pair(&e->next, r, hd__races_first(p, LLVMGetSuccessor(x->v, s)));
         }
         if (LLVMIsAResumeInst(p->in[r].v))
           for (unsigned s = 0; LLVMIsATerminatorInst(x->v) && s < LLVMGetNumSuccessors(x->v); s++)
-            pair_add(&e->next, r, hd__races_first(p, LLVMGetSuccessor(x->v, s)));
+            hd__races_pair(&e->next, r, hd__races_first(p, LLVMGetSuccessor(x->v, s)));
       }
     }
     unsigned how = x->known ? x->known->how : 0;
     bool passes = !n || x->external || !known;
     if (how & ENDS) continue;
-    if (x->block_next != NONE && passes) pair_add(&e->next, (uint32_t)i, x->block_next);
+    if (x->block_next != NONE && passes) hd__races_pair(&e->next, (uint32_t)i, x->block_next);
     for (unsigned s = 0; passes && LLVMIsATerminatorInst(x->v) && s < LLVMGetNumSuccessors(x->v); s++)
-      pair_add(&e->next, (uint32_t)i, hd__races_first(p, LLVMGetSuccessor(x->v, s)));
+      hd__races_pair(&e->next, (uint32_t)i, hd__races_first(p, LLVMGetSuccessor(x->v, s)));
     if (how & CREATES) e->flags[i] |= HD_RACE_ANYTHING;
     if (!known) e->flags[i] |= HD_RACE_ANYTHING;
     if (is_call(x->v) && LLVMIsAInlineAsm(LLVMGetCalledValue(x->v)))
@@ -676,10 +472,11 @@ struct search {
   struct state *at; /* [instruction] */
   uint32_t *queue;
   bool *queued;
+  bool *start;    /* [instruction]: where to look from */
   uint32_t *lock; /* [instruction]: of a call that takes one or lets it go */
   struct future *found;
   size_t nfound, cap;
-  uint64_t work;
+  uint64_t work, finer;
 };
 
 static void enter(struct search *s, uint32_t i, struct state with, size_t *tail, size_t size) {
@@ -708,19 +505,14 @@ static void add_future(struct search *s, uint32_t object, unsigned how, const st
   s->found[s->nfound++] = (struct future){object, how, t->acquired, t->released};
 }
 
-/* From a line of a function on, or from all of the functions `within`. `slice`: only what that has changes. */
-static void look_ahead(struct entry *e, struct search *s, const char *function, unsigned line,
-                       const bool *within, const bool *slice) {
+/* From the instructions s->start on. `slice`: only what that has changes. */
+static void look_ahead(struct entry *e, struct search *s, const bool *slice) {
   struct program *p = e->p;
   size_t head = 0, tail = 0, size = p->nin + 1;
   memset(s->at, 0, p->nin * sizeof *s->at);
   s->nfound = 0;
   for (size_t i = 0; i < p->nin; i++)
-    if (within ? within[p->in[i].function]
-               : e->in[p->in[i].function] &&
-                     (line ? p->in[i].line == line : i == p->first_in[p->in[i].function]) &&
-                     strcmp(hd__races_name(p->function[p->in[i].function]), function) == 0)
-      enter(s, (uint32_t)i, (struct state){0, 0, true}, &tail, size);
+    if (s->start[i]) enter(s, (uint32_t)i, (struct state){0, 0, true}, &tail, size);
   while (head != tail && s->work < MAX_WORK) {
     uint32_t i = s->queue[head++ % size];
     const struct instruction *x = &p->in[i];
@@ -760,7 +552,7 @@ static void tell_objects(const struct program *p, uint32_t *buffer) {
   struct entry inner = {.p = (struct program *)p,
                         .in = hd__races_need(calloc(p->nfunctions + 1, sizeof *inner.in))};
   for (uint32_t f = 0; f < p->nfunctions; f++) {
-    const char *name = hd__races_name(p->function[f]);
+    const char *name = p->name[f];
     memset(inner.in, 0, p->nfunctions * sizeof *inner.in);
     reach(&inner, f, buffer);
     for (size_t i = 0; i < p->nin; i++) {
@@ -783,27 +575,79 @@ static void tell_found(const struct hd_race_sink *sink, const struct search *s) 
     sink->future(sink->arg, s->found[i].object, s->found[i].how, s->found[i].acquired, s->found[i].released);
 }
 
-static void tell_future(struct entry *e, struct search *s, struct slicer *slicer, const char *function,
+static void tell_future(struct entry *e, struct search *s, struct slicer *slicer, uint32_t function,
                         unsigned line) {
-  look_ahead(e, s, function, line, NULL, hd__slice(slicer, function, line));
-  tell_found(e->p->sink, s);
+  const struct program *p = e->p;
+  for (size_t i = 0; i < p->nin; i++)
+    s->start[i] = e->in[p->in[i].function] &&
+                  (line ? p->in[i].line == line : i == p->first_in[p->in[i].function]) &&
+                  p->alike[p->in[i].function] == p->alike[function];
+  look_ahead(e, s, hd__slice(slicer, function, line));
+  tell_found(p->sink, s);
 }
 
-/* The compiler may put together code of several lines, and of functions that are called: that has no line. */
+static bool accesses_object(const struct program *p, const struct instruction *x, uint32_t object) {
+  struct access a[16];
+  unsigned n = hd__races_accesses(p, x, a);
+  for (unsigned k = 0; k < n; k++)
+    if (a[k].pointer != NONE && has(pts_of(p, a[k].pointer), object)) return true;
+  return false;
+}
+
+/* About the instructions s->start, as code of the function that has no line. */
+static void tell_without_line(struct entry *e, struct search *s, uint32_t f, uint32_t object) {
+  struct program *p = e->p;
+  uint8_t flags = HD_RACE_KNOWN;
+  for (size_t i = 0; i < p->nin; i++)
+    if (s->start[i]) flags |= (uint8_t)(e->flags[i] | dangers(e, &p->in[i]));
+  p->sink->line(p->sink->arg, p->name[f], HD_RACE_ANY_LINE, object, flags);
+  if (!(flags & (HD_RACE_DANGER | HD_RACE_RESULT | HD_RACE_UNSTABLE)) || (flags & HD_RACE_ANYTHING)) return;
+  look_ahead(e, s, NULL);
+  tell_found(p->sink, s);
+}
+
+/* The compiler may put together code of several lines, and of functions that are called: that has no line. If it accesses a
+ * variable, it is code that does so. */
 static void tell_any_line(struct entry *e, struct search *s, uint32_t f, uint32_t *buffer) {
   struct program *p = e->p;
   struct entry inner = {.p = p, .in = hd__races_need(calloc(p->nfunctions + 1, sizeof *inner.in))};
-  uint8_t flags = HD_RACE_KNOWN;
-  reach(&inner, f, buffer);
+  for (uint32_t k = 0; k < p->nfunctions; k++)
+    if (e->in[k] && p->alike[k] == p->alike[f]) reach(&inner, k, buffer);
   s->work += p->nin;
-  for (size_t i = 0; i < p->nin; i++)
-    if (inner.in[p->in[i].function]) flags |= (uint8_t)(e->flags[i] | dangers(e, &p->in[i]));
-  p->sink->line(p->sink->arg, hd__races_name(p->function[f]), HD_RACE_ANY_LINE, flags);
-  if ((flags & (HD_RACE_DANGER | HD_RACE_RESULT | HD_RACE_UNSTABLE)) && !(flags & HD_RACE_ANYTHING)) {
-    look_ahead(e, s, NULL, 0, inner.in, NULL);
-    tell_found(p->sink, s);
+  for (size_t i = 0; i < p->nin; i++) s->start[i] = inner.in[p->in[i].function];
+  tell_without_line(e, s, f, HD_RACE_ANY_OBJECT);
+  uint64_t before = s->work;
+  for (uint32_t o = 1; o < p->nobjects && s->finer < MAX_FINER; o++) {
+    bool any = false;
+    if (!p->variable[o]) continue;
+    for (size_t i = 0; i < p->nin; i++)
+      any |= s->start[i] = inner.in[p->in[i].function] && accesses_object(p, &p->in[i], o);
+    if (any) tell_without_line(e, s, f, o);
+    s->finer += p->nin + s->work - before;
+    s->work = before;
   }
   free(inner.in);
+}
+
+/* About the lines of the functions of one name. */
+static void tell_lines(struct entry *e, struct search *s, struct slicer *slicer, uint32_t f) {
+  struct program *p = e->p;
+  unsigned last = 0;
+  for (size_t i = 0; i < p->nin; i++) {
+    s->start[i] = e->in[p->in[i].function] && p->alike[p->in[i].function] == p->alike[f];
+    if (s->start[i] && p->in[i].line > last) last = p->in[i].line;
+  }
+  uint8_t *line = hd__races_need(calloc(last + 1, 1)); /* flags */
+  for (size_t i = 0; i < p->nin; i++)
+    if (s->start[i]) line[p->in[i].line] |= (uint8_t)(HD_RACE_KNOWN | e->flags[i] | dangers(e, &p->in[i]));
+  for (unsigned l = 1; l <= last; l++) {
+    if (!line[l]) continue;
+    line[l] |= line[0] & (HD_RACE_DANGER | HD_RACE_RESULT); /* of instructions without a line */
+    p->sink->line(p->sink->arg, p->name[f], l, HD_RACE_ANY_OBJECT, line[l]);
+    if ((line[l] & (HD_RACE_DANGER | HD_RACE_RESULT | HD_RACE_UNSTABLE)) && !(line[l] & HD_RACE_ANYTHING))
+      tell_future(e, s, slicer, f, l);
+  }
+  free(line);
 }
 
 static void tell_entry(struct program *p, uint32_t f, struct search *s, uint32_t *buffer) {
@@ -815,34 +659,18 @@ static void tell_entry(struct program *p, uint32_t f, struct search *s, uint32_t
   flow(&e, buffer);
   order(&e, buffer);
   struct slicer *slicer = hd__slicer_new(&e);
-  p->sink->entry(p->sink->arg, hd__races_name(p->function[f]));
+  p->sink->entry(p->sink->arg, p->name[f]);
   uint8_t first = HD_RACE_KNOWN | (p->first_in[f] < p->first_in[f + 1] ? e.flags[p->first_in[f]] : 0);
-  p->sink->line(p->sink->arg, hd__races_name(p->function[f]), 0, first);
-  if ((first & HD_RACE_UNSTABLE) && !(first & HD_RACE_ANYTHING))
-    tell_future(&e, s, slicer, hd__races_name(p->function[f]), 0);
-  uint8_t *line = NULL; /* flags of the lines of a function */
-  size_t cap = 0;
-  for (uint32_t k = 0; k < p->nfunctions; k++) {
-    if (!e.in[k]) continue;
-    unsigned last = 0;
-    for (uint32_t i = p->first_in[k]; i < p->first_in[k + 1]; i++)
-      if (p->in[i].line > last) last = p->in[i].line;
-    if (last + 1 > cap) line = hd__races_need(realloc(line, cap = last + 1));
-    memset(line, 0, last + 1);
-    for (uint32_t i = p->first_in[k]; i < p->first_in[k + 1]; i++)
-      line[p->in[i].line] |= (uint8_t)(HD_RACE_KNOWN | e.flags[i] | dangers(&e, &p->in[i]));
-    const char *name = hd__races_name(p->function[k]);
-    for (unsigned l = 1; l <= last; l++) {
-      if (!line[l]) continue;
-      line[l] |= line[0] & (HD_RACE_DANGER | HD_RACE_RESULT); /* of instructions without a line */
-      p->sink->line(p->sink->arg, name, l, line[l]);
-      if (!(line[l] & (HD_RACE_DANGER | HD_RACE_RESULT | HD_RACE_UNSTABLE)) || (line[l] & HD_RACE_ANYTHING))
-        continue;
-      tell_future(&e, s, slicer, name, l);
+  p->sink->line(p->sink->arg, p->name[f], 0, HD_RACE_ANY_OBJECT, first);
+  if ((first & HD_RACE_UNSTABLE) && !(first & HD_RACE_ANYTHING)) tell_future(&e, s, slicer, f, 0);
+  bool *told = hd__races_need(calloc(p->nfunctions + 1, sizeof *told)); /* [function]: the name is */
+  for (uint32_t k = 0; k < p->nfunctions; k++)
+    if (e.in[k] && !told[p->alike[k]]) {
+      told[p->alike[k]] = true;
+      tell_lines(&e, s, slicer, k);
+      tell_any_line(&e, s, k, buffer);
     }
-    tell_any_line(&e, s, k, buffer);
-  }
-  free(line);
+  free(told);
   free(e.in);
   free(e.decides);
   free(e.flags);
@@ -853,10 +681,18 @@ static void tell_entry(struct program *p, uint32_t f, struct search *s, uint32_t
   hd__slicer_free(slicer);
 }
 
+/* Whether no other function has its name. */
+static bool is_only(const struct program *p, uint32_t f) {
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < p->nfunctions; k++) n += p->alike[k] == p->alike[f];
+  return n == 1;
+}
+
 static void tell(struct program *p) {
   struct search s = {.at = hd__races_need(calloc(p->nin + 1, sizeof *s.at)),
                      .queue = hd__races_need(calloc(p->nin + 1, sizeof *s.queue)),
                      .queued = hd__races_need(calloc(p->nin + 1, sizeof *s.queued)),
+                     .start = hd__races_need(calloc(p->nin + 1, sizeof *s.start)),
                      .lock = hd__races_need(calloc(p->nin + 1, sizeof *s.lock))};
   uint32_t *buffer = hd__races_need(calloc(p->nobjects + 2, sizeof *buffer));
   bool *entry = hd__races_need(calloc(p->nfunctions + 1, sizeof *entry));
@@ -865,17 +701,22 @@ static void tell(struct program *p) {
     s.lock[i] = x->known && (x->known->how & LOCK) ? lock_of(p, LLVMGetOperand(x->v, 0)) : NONE;
     if (!x->known || !(x->known->how & CREATES)) continue;
     for (uint32_t o = 1; o < p->nobjects; o++)
-      if (has(p->called + i * p->words, o)) entry[function_number(p, p->object[o])] = true;
+      if (has(p->called + i * p->words, o)) entry[hd__races_function(p, p->object[o])] = true;
   }
-  for (unsigned i = 0; i < p->nlocks; i++)
-    p->sink->lock(p->sink->arg, hd__races_name(p->lock[i].variable), p->lock[i].offset);
+  for (unsigned i = 0; i < p->nlocks; i++) {
+    char *name = hd__races_variable(p, p->lock[i].variable);
+    p->sink->lock(p->sink->arg, name, p->lock[i].offset);
+    free(name);
+  }
+  hd__races_variables(p);
   tell_objects(p, buffer);
   for (uint32_t k = 0; k < p->nfunctions; k++)
-    if (entry[k] || strcmp(hd__races_name(p->function[k]), "main") == 0) tell_entry(p, k, &s, buffer);
+    if (is_only(p, k) && (entry[k] || strcmp(p->name[k], "main") == 0)) tell_entry(p, k, &s, buffer);
   if (s.work >= MAX_WORK) p->sink->refuse(p->sink->arg, "the program is too large");
   free(s.at);
   free(s.queue);
   free(s.queued);
+  free(s.start);
   free(s.lock);
   free(s.found);
   free(buffer);
@@ -884,27 +725,25 @@ static void tell(struct program *p) {
 
 static void conclude(struct program *p) {
   collect(p);
+  hd__races_alike(p);
   find_taken(p);
-  find_objects(p);
-  if ((uint64_t)(p->nnodes + p->nin) * p->words * 8 > MAX_BYTES) {
-    p->sink->refuse(p->sink->arg, "the program is too large");
-  } else {
-    p->pts = hd__races_need(calloc((uint64_t)p->nnodes * p->words, 8));
-    p->called = hd__races_need(calloc((uint64_t)p->nin * p->words + 1, 8));
-    for (size_t i = 0; i < p->nin; i++) constrain(p, &p->in[i]);
-    point(p);
-    find_shared(p);
+  if (hd__races_points(p))
     tell(p);
-  }
+  else
+    p->sink->refuse(p->sink->arg, "the program is too large");
   free(p->key);
   free(p->number);
   free(p->in);
   free(p->function);
+  for (size_t k = 0; k < p->nfunctions; k++) free(p->name[k]);
+  free(p->name);
+  free(p->alike);
   free(p->first_in);
   free(p->returns);
   free(p->taken);
   free(p->object_of);
   free(p->object);
+  free(p->variable);
   free(p->pts);
   free(p->called);
   free(p->shared);
@@ -932,6 +771,7 @@ int hd_races_read_19(const struct hd_bitcode *unit, size_t n, const struct hd_ra
     LLVMModuleRef module = NULL;
     bad = LLVMParseBitcodeInContext2(context, buffer, &module);
     LLVMDisposeMemoryBuffer(buffer);
+    if (!bad) hd__races_mark(module, i);
     if (!bad && all)
       bad = LLVMLinkModules2(all, module);
     else if (!bad)

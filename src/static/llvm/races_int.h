@@ -73,10 +73,13 @@ struct program {
   LLVMValueRef *function;
   uint32_t *first_in, *returns; /* [function]: its first instruction; the value that it returns */
   bool *taken;                  /* [function]: its address is */
+  char **name;                  /* [function]: in the source; owned */
+  uint32_t *alike;              /* [function]: the first one of that name */
   size_t nfunctions;
   /* Objects: 0 is any. Each has a node for what is in it; nodes of values come first. */
   uint32_t nobjects, *object_of; /* [value]: the object that it is the address of, NONE */
   LLVMValueRef *object;          /* [object] */
+  bool *variable;                /* [object]: a variable that is alone in having its name */
   uint32_t nnodes, contents;     /* contents + object: the node of what is in it */
   size_t words;
   uint64_t *pts; /* [node][words] */
@@ -109,6 +112,12 @@ struct entry {
 };
 
 void *hd__races_need(void *p);
+void hd__races_pair(struct pairs *p, uint32_t from, uint32_t to);     /* adds it, unless one is NONE */
+uint32_t hd__races_function(const struct program *p, LLVMValueRef f); /* its number, NONE */
+/* Values that flow through a call of that function: to its parameters, and from what it returns. `library_calls`: the call
+ * is one of a library, which may pass anything. */
+void hd__races_connect(const struct program *p, struct pairs *edges, const struct instruction *x, uint32_t f,
+                       bool library_calls);
 const char *hd__races_name(LLVMValueRef v);
 uint32_t hd__races_id(const struct program *p, LLVMValueRef v);
 uint32_t hd__races_pointer(const struct program *p, LLVMValueRef v);
@@ -120,14 +129,30 @@ static inline uint64_t *pts_of(const struct program *p, uint32_t node) { return 
 static inline bool has(const uint64_t *set, uint32_t i) { return set[i / 64] >> i % 64 & 1; }
 static inline bool is_call(LLVMValueRef i) { return LLVMIsACallInst(i) || LLVMIsAInvokeInst(i); }
 
+/* ---- objects, and what points to them (points.c) ---- */
+
+/* Fills in what the program has of objects. Returns false when the program is too large. pre: p->taken is known. */
+bool hd__races_points(struct program *p);
+
+/* ---- names (names.c) ---- */
+
+/* Before the unit of that number is linked to others: what is static in it gets names that no other unit has. */
+void hd__races_mark(LLVMModuleRef unit, size_t number);
+/* Fills in p->name and p->alike. */
+void hd__races_alike(struct program *p);
+/* The name of a variable in the source; empty: it has none, or others have the same. The caller frees. */
+char *hd__races_variable(const struct program *p, LLVMValueRef g);
+/* Fills in p->variable, and tells the sink. */
+void hd__races_variables(struct program *p);
+
 /* ---- what other values change (slice.c) ---- */
 
 /* Of one entry. */
 struct slicer;
 struct slicer *hd__slicer_new(const struct entry *e);
 /* The instructions that may be executed another number of times, or at another address, when what is read at that line of the
- * function has another value. NULL: any of those that come after it. Valid until the next call. */
-const bool *hd__slice(struct slicer *s, const char *function, unsigned line);
+ * functions of that name has another value. NULL: any of those that come after it. Valid until the next call. */
+const bool *hd__slice(struct slicer *s, uint32_t function, unsigned line);
 void hd__slicer_free(struct slicer *s);
 
 #endif

@@ -245,7 +245,7 @@ static void close_slice(struct slicer *s) {
   }
 }
 
-const bool *hd__slice(struct slicer *s, const char *function, unsigned line) {
+const bool *hd__slice(struct slicer *s, uint32_t function, unsigned line) {
   const struct entry *e = s->e;
   const struct program *p = e->p;
   s->all = s->never || !line;
@@ -254,7 +254,7 @@ const bool *hd__slice(struct slicer *s, const char *function, unsigned line) {
   memset(s->value, 0, (p->nnodes + 1) * sizeof *s->value);
   memset(s->called, 0, (p->nfunctions + 1) * sizeof *s->called);
   for (uint32_t f = 0; f < p->nfunctions && !s->all; f++) {
-    if (!e->in[f] || strcmp(hd__races_name(p->function[f]), function) != 0) continue;
+    if (!e->in[f] || p->alike[f] != p->alike[function]) continue;
     for (uint32_t i = p->first_in[f]; i < p->first_in[f + 1]; i++) {
       const struct instruction *x = &p->in[i];
       struct access a[16];

@@ -11,6 +11,8 @@
 // argv: handlers
 // expect: kind=assertion
 // argv: priority
+// expect: kind=assertion
+// argv: name
 // expect: exact executions=3
 // argv: other
 // expect: exact executions=1
@@ -18,6 +20,7 @@
 // native: no
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -28,6 +31,8 @@ static int order;
 static void first(void) { assert(order++ == 0); }
 static void second(void) { order++; }
 
+static pthread_t first_thread;
+
 static void *changes(void *how)
 {
   struct rlimit none = {0, 512};
@@ -37,6 +42,7 @@ static void *changes(void *how)
   if (is(how, "environment")) setenv("LITMUS", "2", 1);
   if (is(how, "handlers")) atexit(second);
   if (is(how, "priority")) setpriority(PRIO_PROCESS, 0, 5);
+  if (is(how, "name")) pthread_setname_np(first_thread, "two");
   if (is(how, "other")) unsetenv("OTHER"), clearenv();
   return NULL;
 }
@@ -50,6 +56,8 @@ int main(int argc, char **argv)
   umask(0);
   putenv("LITMUS=1");
   setenv("OTHER", "1", 1);
+  prctl(PR_SET_NAME, "one");
+  first_thread = pthread_self();
   pthread_t t = spawn(changes, argv[1]);
   if (is(how, "cwd")) assert(access("self", F_OK) == 0);
   if (is(how, "umask")) {
@@ -62,6 +70,10 @@ int main(int argc, char **argv)
   if (is(how, "environment")) assert(is(getenv("LITMUS"), "1"));
   if (is(how, "handlers")) atexit(first);
   if (is(how, "priority")) assert(getpriority(PRIO_PROCESS, 0) != 5);
+  if (is(how, "name")) {
+    char name[16];
+    assert(prctl(PR_GET_NAME, name) == 0 && is(name, "one"));
+  }
   if (is(how, "other")) setenv("OTHER", "2", 1);
   if (is(how, "early")) assert(access("self", F_OK) == 0 && is(secure_getenv("LITMUS"), "1"));
   join(t);
