@@ -3,7 +3,7 @@
 
     bench/aim.py --build DIR                    every model, with distances
     bench/aim.py --build DIR --seeds 100        as many searches of each as the thesis has
-    bench/aim.py --build DIR --ablations        the other heuristics and searches, too
+    bench/aim.py --build DIR --ablations        the other heuristics and searches, too: a table of density and mean transitions
     bench/aim.py --build DIR reorder twostage   some models
     bench/aim.py --markdown                     prints the table as Markdown
 
@@ -27,7 +27,7 @@ MODELS = [("reorder", "10 1", "assert(", 271), ("reorder", "9 1", "assert(", Non
           ("twostage", "7 1", "assert(", 213), ("twostage", "8 1", "assert(", 250), ("twostage", "10 1", "assert(", 333),
           ("airline", "20 1", "assert(", 3609), ("airline", "20 2", "assert(", 3279), ("airline", "15 3", "assert(", 1210),
           ("wronglock", "1 10", "assert(", 3526), ("wronglock", "1 20", "assert(", 21391),
-          ("abslist", "1 8", "assert(", None), ("abslist", "1 10", "assert(", 1382),
+          ("abslist", "1 7", "assert(", None), ("abslist", "1 8", "assert(", None), ("abslist", "1 10", "assert(", 1382),
           ("deadlock", "1 9", "mutex_lock(&vector), mutex_lock(&table)#2", None),
           ("deadlock", "1 10", "mutex_lock(&vector), mutex_lock(&table)#2", None),
           ("accountsubtype", "8 1", "assert(", None), ("prodcons", "1 8 4", None, None)]
@@ -90,6 +90,12 @@ def main():
                                 "%.1f" % (sum(r["executions"] for r in hits) / len(hits))] if hits else ["-"] * 4),
                              str(thesis or "-")])
                 print(" ".join(rows[-1]), file=sys.stderr)
+    if o.ablations:
+        names = [way for way, _ in WAYS]
+        cell = {(r[0], r[1]): "%s, %s" % (r[2], r[4]) if r[4] != "-" else r[2] for r in rows}
+        models = list(dict.fromkeys(r[0] for r in rows))
+        print(table(["model", *names], [[m, *(cell[m, n] for n in names)] for m in models], o.markdown))
+        return
     head = ["model", "search", "density", "least", "mean", "most", "executions", "thesis"]
     print(table(head, rows, o.markdown))
 

@@ -1,5 +1,5 @@
-/* art.c: THREADS threads each add a power of ten nine times to one sum. It becomes all nines only when no thread undoes
- * what another did: each but the first has to read the sum of another one. */
+/* art.c: THREADS threads each add a power of ten nine times to one sum. The n-th fails if it becomes n nines: it has to read what
+ * another one has made of it, which has to have read what a third one made of it, and so on. No thread may undo that. */
 #include <assert.h>
 #include <heddle.h>
 #include <pthread.h>
@@ -7,23 +7,31 @@
 #ifndef THREADS
 #define THREADS 2
 #endif
-#define NINES (THREADS == 2 ? 99 : THREADS == 3 ? 999 : THREADS == 4 ? 9999 : 99999)
 
+static const int power[6] = {1, 10, 100, 1000, 10000, 100000};
 static _Atomic int sum;
 
-static void *add(void *unused) {
-  (void)unused;
-  int power = 1;
-  long i = hd_input_range(0, 5, "i");
-  for (long k = 0; k < i; k++) power *= 10;
-  for (int k = 0; k < 9; k++) sum = sum + power;
-  assert(sum != NINES);
-  return NULL;
-}
+#define ADDS(n, nines)                                      \
+  static void *add##n(void *unused) {                       \
+    unsigned i;                                             \
+    (void)unused;                                           \
+    hd_input(&i, sizeof i, "i");                            \
+    if (i > 5) return NULL;                                 \
+    for (int k = 0; k < 9; k++) sum = sum + power[i];       \
+    assert(sum != nines);                                   \
+    return NULL;                                            \
+  }
+
+ADDS(1, 9)
+ADDS(2, 99)
+ADDS(3, 999)
+ADDS(4, 9999)
+ADDS(5, 99999)
 
 int main(void) {
+  void *(*const all[])(void *) = {add1, add2, add3, add4, add5};
   pthread_t t[THREADS];
-  for (int i = 0; i < THREADS; i++) pthread_create(&t[i], NULL, add, NULL);
+  for (int i = 0; i < THREADS; i++) pthread_create(&t[i], NULL, all[i], NULL);
   for (int i = 0; i < THREADS; i++) pthread_join(t[i], NULL);
   return 0;
 }

@@ -13,8 +13,10 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 # Name, source, flags of the compiler.
 MODELS = [("bluetooth", "bluetooth", []), ("coverable (Fig. 3.1)", "coverable", []), ("mutual (Fig. 4.2)", "mutual", []),
           ("addall (Fig. 6.1)", "addall", []), ("listing (6.1)", "listing", []), ("art2", "art", ["-DTHREADS=2"]),
-          ("art3", "art", ["-DTHREADS=3"])]
-DRIVERS = ["partition", "bounded", "hyper", "sequential"]
+          ("art3", "art", ["-DTHREADS=3"]), ("art4", "art", ["-DTHREADS=4"]), ("art5", "art", ["-DTHREADS=5"]), ("sor", "sor", []),
+          ("ctrace", "ctrace", []), ("apache1", "apache", ["-DVARIANT=1"]), ("apache2", "apache", ["-DVARIANT=2"]), ("splay", "splay", []),
+          ("aget", "aget", []), ("rbtree", "rbtree", []), ("pfscan", "pfscan", [])]
+DRIVERS = ["partition", "bounded", "hyper", "mta", "sequential"]
 
 
 def measure(heddle, driver, program, folder, seconds):
@@ -38,6 +40,7 @@ def main():
     p.add_argument("--build", default="build")
     p.add_argument("--seconds", type=int, default=60, help="of a search, at most")
     p.add_argument("--models", default="", help="a part of their names")
+    p.add_argument("--drivers", default=",".join(DRIVERS))
     o = p.parse_args()
     heddle = os.path.join(os.path.abspath(o.build), "heddle")
     print("| model | driver | outcomes covered (with 0/1/... interferences) | findings | executions | processor time | ended |")
@@ -48,7 +51,7 @@ def main():
                 continue
             program = os.path.join(folder, source)
             subprocess.run([heddle, "cc", "--symbolic", "-w", "-g", "-O1", *flags, os.path.join(HERE, source + ".c"), "-o", program], check=True)
-            for driver in DRIVERS:
+            for driver in o.drivers.split(","):
                 r = measure(heddle, driver, program, folder, o.seconds)
                 print("| %s | %s | %s | %d | %d | %.2f s | %s |" % (name, driver, r["covered"], r["findings"], r["executions"], r["seconds"],
                                                              "complete" if r["complete"] else r["stopped"]), flush=True)

@@ -44,6 +44,13 @@ MEMCACHED = ("memcached hash jenkins_hash murmur3_hash slabs items assoc thread 
              "base64 logger crawler itoa_ljust slab_automove authfile restart proto_text proto_bin storage extstore crc32c "
              "slab_automove_extstore").split()
 
+
+def cmake(options):
+    """Configures for a static library."""
+    return ('cmake -S "$SRC" -B . -DCMAKE_C_COMPILER=heddle-cc -DCMAKE_CXX_COMPILER=heddle-c++ -DBUILD_SHARED_LIBS=OFF '
+            '-DCMAKE_BUILD_TYPE=None -DCMAKE_C_FLAGS="%s" -DCMAKE_CXX_FLAGS="%s" %s' % (FLAGS, FLAGS, options))
+
+
 PROGRAMS = [
     Program(
         "zstd", "libzstd", [],
@@ -129,7 +136,7 @@ PROGRAMS = [
          'heddle-cc %s -w -DHAVE_CONFIG_H -DNDEBUG -Dmain=memcached_main -I. -I"$SRC" -c %s'
          % (FLAGS, " ".join('"$SRC"/%s.c' % f for f in MEMCACHED)),
          'heddle-cc %s "$DRIVERS"/memcached_daemon.c *.o -o memcached_daemon -levent' % FLAGS],
-        [check("memcached_daemon", BUG)]),
+        [check("memcached_daemon", BUG), check("memcached_daemon", UNFINISHED, *BY_DESIGN)]),
     Program(
         "mimalloc", "mimalloc", [],
         ['heddle-cc %s -w -DNDEBUG -I"$SRC"/include "$DRIVERS"/mimalloc_own.c "$SRC"/src/static.c -o mimalloc_own' % FLAGS,
@@ -211,4 +218,38 @@ PROGRAMS = [
         + [check("lockfree_containers " + c, UNFINISHED, *BY_DESIGN) for c in "queue stack".split()]
         + [check("lockfree_containers ring", UNFINISHED)]
         + [check("asio_coroutine", UNFINISHED)]),
+    Program(
+        "nng", "nng", ["cmake", "make"],
+        [cmake('-DNNG_TESTS=OFF -DNNG_TOOLS=OFF') + ' && make -s nng',
+         'heddle-cc %s -DNNG_STATIC_LIB -I"$SRC"/include "$DRIVERS"/nng_reqrep.c libnng.a -o nng_reqrep' % FLAGS],
+        [check("nng_reqrep", BUG, "--strategy", "pct"), check("nng_reqrep", UNFINISHED, *BY_DESIGN)]),
+    Program(
+        "leveldb", "leveldb", ["cmake", "make"],
+        [cmake('-DLEVELDB_BUILD_TESTS=OFF -DLEVELDB_BUILD_BENCHMARKS=OFF -DHAVE_SNAPPY=OFF') + ' && make -s leveldb',
+         'heddle-c++ %s -I"$SRC"/include "$DRIVERS"/leveldb_store.cpp libleveldb.a -o leveldb_store' % FLAGS],
+        [check("leveldb_store", UNFINISHED)]),
+    Program(
+        "abseil", "abseil", ["cmake", "make"],
+        [cmake('-DCMAKE_CXX_STANDARD=17') + ' && make -s synchronization',
+         'heddle-c++ %s -w -std=c++17 -I"$SRC" "$DRIVERS"/absl_mutex.cpp -Wl,--start-group $(find . -name "*.a") '
+         '-Wl,--end-group -o absl_mutex' % FLAGS],
+        [check("absl_mutex " + c, UNFINISHED) for c in "count await readers".split()]
+        + [check("absl_mutex careless", BUG)]),
+    Program(
+        "apr", "apr", ["make"],
+        ['"$SRC"/configure CC=heddle-cc CFLAGS="%s -w" --disable-shared -q && make -s' % FLAGS,
+         'heddle-cc %s -w -D_GNU_SOURCE -Iinclude -I"$SRC"/include "$DRIVERS"/apr_pools.c .libs/libapr-1.a -o apr_pools '
+         '-lcrypt $(grep -q "^#define HAVE_UUID_H 1" include/arch/unix/apr_private.h && echo -luuid)' % FLAGS],
+        [check("apr_pools", BUG), check("apr_pools", UNFINISHED, *BY_DESIGN)]),
+    Program(
+        "dnsmasq", "dnsmasq", ["make"],
+        ['cp -r "$SRC" tree && make -s -C tree CC=heddle-cc CFLAGS="%s -w"' % FLAGS,
+         'cd tree/src && objcopy --redefine-sym main=dnsmasq_main dnsmasq.o && heddle-cc %s -w "$DRIVERS"/dnsmasq_daemon.c *.o '
+         '-o ../../dnsmasq_daemon' % FLAGS],
+        [check("dnsmasq_daemon", UNFINISHED)]),
+    Program(
+        "libev", "libev", [],
+        ['CC=gcc "$SRC"/configure -q',
+         'heddle-cc %s -w -I. -I"$SRC" "$DRIVERS"/libev_loop.c "$SRC"/ev.c -o libev_loop -lm' % FLAGS],
+        [check("libev_loop", BUG), check("libev_loop", UNFINISHED, *BY_DESIGN)]),
 ]

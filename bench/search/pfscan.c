@@ -7,12 +7,12 @@
  * count: 2 1 strategy=optimal executions=832
  * count: 2 2 strategy=optimal executions=12512
  * states: 2 1 begun=160
- * states: 2 2 begun=300
- * states: 3 2 begun=3200
- * states: 4 2 begun=40000
- * symmetry: 2 2 begun=260
- * symmetry: 3 2 begun=2400
- * symmetry: 4 2 begun=19000
+ * states: 2 2 begun=400
+ * states: 3 2 begun=5500
+ * states: 4 2 begun=68000
+ * symmetry: 2 2 begun=350
+ * symmetry: 3 2 begun=3800
+ * symmetry: 4 2 begun=31000
  * clean: 2 1 */
 #include "sizes.h"
 
