@@ -93,8 +93,13 @@ struct hd__context {
   struct hd_cc_event sink;
 };
 
-/* A branch's other outcome. `all`: after everything that came before it; else only after what it follows from. */
-void hd__context_branch(struct hd__context *c, const struct hd__path *p, uint32_t branch, bool all,
+/* What is kept of an execution in which a branch gets its other outcome. */
+enum hd__kept {
+  HD__KEPT_PAST,   /* what the branch follows from */
+  HD__KEPT_BEFORE, /* everything that came before it */
+  HD__KEPT_REST,   /* everything that does not follow from it */
+};
+void hd__context_branch(struct hd__context *c, const struct hd__path *p, uint32_t branch, enum hd__kept kept,
                         const struct hd_values *inputs);
 /* The second one of a pair before the first one. */
 void hd__context_pair(struct hd__context *c, const struct hd__path *p, const struct hd__pair *r,

@@ -24,11 +24,19 @@ static void end(struct hd__context *c, const struct hd__path *p, uint32_t sink, 
   for (size_t i = 0; i < inputs->n; i++) hd_values_set(&c->inputs, (uint32_t)i, inputs->v[i]);
 }
 
-void hd__context_branch(struct hd__context *c, const struct hd__path *p, uint32_t branch, bool all,
+static bool is_kept(const struct hd__path *p, uint32_t branch, enum hd__kept kept, uint32_t i) {
+  switch (kept) {
+    case HD__KEPT_PAST: return i < branch && hd__follows(p, branch, i);
+    case HD__KEPT_BEFORE: return i < branch;
+    default: return !hd__follows(p, i, branch); /* an event follows from itself */
+  }
+}
+
+void hd__context_branch(struct hd__context *c, const struct hd__path *p, uint32_t branch, enum hd__kept kept,
                         const struct hd_values *inputs) {
   memset(c, 0, sizeof *c);
-  for (uint32_t i = 0; i < branch; i++)
-    if (all || hd__follows(p, branch, i)) keep(c, p, i, true);
+  for (uint32_t i = 0; i < p->n; i++)
+    if (is_kept(p, branch, kept, i)) keep(c, p, i, true);
   hd_vec_push(&c->condition, p->other[branch]);
   end(c, p, branch, hd__path_dual(p, branch), inputs);
   c->sink.taken = !c->sink.taken;

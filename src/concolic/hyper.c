@@ -12,8 +12,9 @@
  *  - Each thread goes on alone once after its creation, so that a failure of another one does not hide what it does.
  *  - The thesis keeps its contexts in a heap without saying by what key, and proposes iterative deepening on the length of
  *    traces, which it did not try. Both are here (enum hd_cc_order): the key is the number of constraints that are kept.
- *  - The outcome of a branch is asked for after everything that came before it; if no inputs lead there, only after what it
- *    follows from.
+ *  - The outcome of a branch is asked for after everything that came before it, after what it follows from alone, and after
+ *    everything that does not follow from it. Without the last one, outcomes of branches that do not depend on each other
+ *    would not come together where they were first seen in different executions, and nor would what follows from both.
  *
  * Invariants
  *  1. A context is executed only if no execution so far has everything that it keeps, and then what it asks for.
@@ -170,16 +171,13 @@ static void add(struct hyper *h, struct hd__context *t) {
 /* ---- executions ---- */
 
 static void see_branch(struct hyper *h, const struct hd__path *p, uint32_t i) {
-  struct hd__context all, past;
+  static const enum hd__kept each[] = {HD__KEPT_BEFORE, HD__KEPT_PAST, HD__KEPT_REST};
   if (p->event[i].fixed) return;
-  hd__context_branch(&all, p, i, true, &h->base.inputs);
-  hd__context_branch(&past, p, i, false, &h->base.inputs);
-  bool differs = past.kept.n != all.kept.n;
-  add(h, &all);
-  if (differs)
-    add(h, &past);
-  else
-    hd__context_free(&past);
+  for (size_t k = 0; k < sizeof each / sizeof *each; k++) {
+    struct hd__context t;
+    hd__context_branch(&t, p, i, each[k], &h->base.inputs);
+    add(h, &t);
+  }
 }
 
 static void observe(struct hd_cc *c, const struct hd_cc_event *event, size_t n) {

@@ -58,7 +58,7 @@ static void observe(struct hd_cc *c, const struct hd_cc_event *event, size_t n) 
     if (e->counts) hd__cover(c, e, -1);
     if (e->fixed || p.index[i] < q->running.from) continue;
     struct hd__context t;
-    hd__context_branch(&t, &p, i, true, &c->inputs);
+    hd__context_branch(&t, &p, i, HD__KEPT_BEFORE, &c->inputs);
     t.thread = q->running.thread;
     t.from = p.index[i] + 1;
     hd_vec_push(&q->stack, t);

@@ -1,8 +1,12 @@
 """heddle concolic: inputs as well as schedules (src/session/partition.c, src/runtime/symbolic, src/plugin/llvm_symbolic.cc)."""
 import os
 import shutil
+import sys
 
 from scratch import each
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fuzz"))
+import interference  # noqa: E402
 
 CLANG = shutil.which("clang-19")
 HEAD = """#include <assert.h>
@@ -352,3 +356,12 @@ def test_hard(s, name):
     r = s.search("concolic", "./prog", "--no-explain", "--time", "120s")
     s.same([f["kind"] for f in r["findings"]], want, "findings")
     s.check(r["findings"][0]["replays"] and r["findings"][0]["inputs"], r["findings"])
+
+
+# Random programs in which two branches, of threads that do not depend on each other up to there, lead to the reads and writes that
+# matter: the driver hyper has to come to one outcome without giving up the other.
+@each("30250", "30428")
+def test_independent_branches(s, seed):
+    if not CLANG:
+        return
+    s.same(interference.check(s.heddle, int(seed), s.path("."), 0, 60, ["hyper"])[0], "ok", "result")
