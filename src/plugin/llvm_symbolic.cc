@@ -586,12 +586,8 @@ struct Shadower {
   }
 
   Instruction *after_call(CallBase &i) {
-    if (auto *invoke = dyn_cast<InvokeInst>(&i)) {
-      BasicBlock *to = invoke->getNormalDest();
-      if (!to->getSinglePredecessor()) to = SplitEdge(invoke->getParent(), to);
-      return &*to->getFirstInsertionPt();
-    }
-    return i.getNextNode();
+    auto *invoke = dyn_cast<InvokeInst>(&i);
+    return invoke ? &*invoke->getNormalDest()->getFirstInsertionPt() : i.getNextNode();
   }
 
   /* isalpha and the like. */
@@ -839,11 +835,22 @@ struct Shadower {
     }
   }
 
+  /* What comes after a call that may throw gets a block of its own: code is added there. pre: there are no phis of shadows yet,
+   * which have no incoming values until the end. */
+  static void split_after_invokes(Function &f) {
+    SmallVector<InvokeInst *, 16> all;
+    for (BasicBlock &block : f)
+      if (auto *invoke = dyn_cast<InvokeInst>(block.getTerminator()))
+        if (!invoke->getNormalDest()->getSinglePredecessor()) all.push_back(invoke);
+    for (InvokeInst *i : all) SplitEdge(i->getParent(), i->getNormalDest());
+  }
+
   bool run(Function &f) {
     function = &f;
     shadow.clear();
     tainted.clear();
     use_bytes(f);
+    split_after_invokes(f);
     find_tainted(f);
     Instruction *first = gather_variables(f);
     IRBuilder<> b(&*f.getEntryBlock().getFirstInsertionPt());

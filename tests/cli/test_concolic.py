@@ -194,6 +194,33 @@ def test_stream_of_cxx(s):
     s.check(r["seconds"] < 20, "it went on for %s s" % r["seconds"])
 
 
+def test_optimised_cxx(s):
+    """Calls that may throw, whose results flow together where shadows do."""
+    if not CLANG:
+        return
+    s.write("prog.cc", """#include <cassert>
+#include <heddle.h>
+#include <map>
+#include <mutex>
+#include <thread>
+int main() {
+  std::map<int, int> all;
+  std::mutex lock;
+  int k = (int)hd_input_range(0, 4, "k");
+  all[2] = 1;
+  std::thread t([&] { std::lock_guard<std::mutex> l(lock); all.erase(2); });
+  bool has;
+  { std::lock_guard<std::mutex> l(lock); has = all.count(k); }
+  { std::lock_guard<std::mutex> l(lock); if (has) assert(all.count(k)); }
+  t.join();
+}
+""")
+    s.run([s.heddle, "c++", "--symbolic", "-w", "-g", "-O1", "prog.cc", "-o", "prog"])
+    r = s.search("concolic", "./prog", "--all", "--no-explain")
+    s.same([(f["kind"], f["inputs"][0]["value"]) for f in r["findings"]], [("assertion", "2")], "findings")
+    s.check(r["complete"], r["inexact"])
+
+
 def test_all_contents(s):
     """Every file of up to three bytes: complete, also for two threads that read it."""
     if not CLANG:

@@ -392,7 +392,7 @@ static void test_limits(void **unused) {
   struct hd_solver *s[2];
   struct hd_err err;
   for (int k = 0; k < 2; k++) {
-    assert_int_equal(hd_solver_new(&s[k], x, libdir(), 10, &err), HD_OK);
+    assert_int_equal(hd_solver_new(&s[k], x, libdir(), 60, &err), HD_OK);
     hd_solver_try_all(s[k], k == 0);
   }
   hd_expr_ref a = hd_expr_symbol(x, 32, 0), b = hd_expr_symbol(x, 32, 1);
