@@ -92,6 +92,7 @@ static struct hd_order *sampled(struct hd_search *s) {
 void hd__sample_begin(struct hd_search *s) {
   if (!s->config->classes) return;
   if (!sampled(s)->ev) hd_order_init(sampled(s), s->scratch + HD_SCRATCH_SAMPLE + (1 << 20));
+  sampled(s)->contended = s->contended;
   sampled(s)->layout = s->layout;
   sampled(s)->numbers = s->numbers;
   sampled(s)->guard = s->guard;

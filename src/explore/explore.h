@@ -110,6 +110,7 @@ struct hd_search {
   } library[HD_MAX_AIM_LIBRARIES]; /* where those are that config.aims names; base 0: not loaded */
   unsigned aimed;                  /* lines of config.aims reached in this execution, one after the other */
   const struct hd_guard *const *guard; /* of the pending operations, [thread]; NULL: none has one (order.h) */
+  int (*contended)(uint64_t granule);  /* hd_order.contended */
   struct hd_layout *layout;            /* of this process; NULL: addresses mean the same everywhere */
   const struct hd_numbers
       *numbers; /* of the threads of this execution; NULL: they mean the same everywhere */
@@ -127,6 +128,7 @@ struct hd_search {
   /* What a sampler that leads the first execution of a systematic search would do at this pick or choice, plus 1; 0: no
    * sampler does (strategy_auto.c). */
   uint32_t lead;
+  int probing; /* the execution is executed twice, and has to be the same: nothing is learned from it, and `end` is not called */
   int unsteered; /* rff: the execution to begin follows no constraints: it is the one that pos would run */
 };
 /* Scratch memory: what each strategy keeps, the order that a systematic search keeps and its scratch, the order of the

@@ -254,6 +254,7 @@ static void set_over(struct hd_search *s, struct state *a, unsigned i) {
 static int begin_part(struct hd_search *s, struct state *a) {
   for (;;) {
     subs(s)[a->part].execution = s->execution;
+    subs(s)[a->part].probing = s->probing;
     subs(s)[a->part].diverged_at = s->diverged_at;
     int begun = strategy_of(s, a->part)->begin(&subs(s)[a->part]);
     if (begun > 0) return begun;

@@ -45,7 +45,8 @@ struct known {
 /* The execution under way. */
 struct run {
   double weight; /* 0: everything slept */
-  int grown, many;
+  int grown;
+  int many; /* more threads than THREADS, or they must not be looked at: choices are random */
   unsigned nthreads, last, yields;
   uint64_t there, ended, asleep; /* sets of threads */
   uint32_t done[THREADS], contended[THREADS];
@@ -76,7 +77,8 @@ static int begin(struct hd_search *s) {
   hd__sample_begin(s);
   for (unsigned i = 0; i < r->nthreads; i++) r->done[i] = r->contended[i] = 0;
   r->weight = 1;
-  r->grown = r->many = 0;
+  r->grown = 0;
+  r->many = s->probing; /* footprints grow with each operation, so they would differ the second time */
   r->nthreads = r->last = r->yields = 0;
   r->there = r->ended = r->asleep = 0;
   return 1;

@@ -320,6 +320,7 @@ struct walk *hd__walk_set_up(struct hd_search *s, const struct policy *policy) {
   w->ordered = policy->ordered || s->config->classes || w->symmetric;
   if (w->order.ev) return w;
   hd_order_init(&w->order, s->scratch + HD_SCRATCH_WALK);
+  w->order.contended = s->contended;
   w->order.layout = s->layout;
   w->order.numbers = s->numbers;
   w->order.guard = s->guard;

@@ -281,10 +281,15 @@ static void on_granule(struct hd_work *w, uint64_t granule, uint8_t mask, int wr
   if (adds) hd__access(w, o, mask, write);
 }
 
+/* Of a large block, whose granules would need an entry each, only those count that other threads may access meanwhile: the
+ * accesses of all others are ordered by other events. */
+#define LARGE 512
 static void on_memory(struct hd_work *w) {
   uint64_t lo = w->op->object, hi = lo + w->op->size;
   int write = hd_op_does(w->op->kind, w->flags, HD_EFF_CHANGES);
+  int (*counts)(uint64_t) = w->op->size >= LARGE ? w->t->contended : NULL;
   for (uint64_t g = lo & ~7ull; g < hi; g += 8) {
+    if (counts && !counts(g)) continue;
     unsigned mask = 0xff;
     if (lo > g) mask &= 0xffu << (lo - g);
     if (hi < g + 8) mask &= 0xffu >> (g + 8 - hi);

@@ -82,6 +82,8 @@ struct hd_order {
   /* [thread]: the event of another thread that its pending operation comes after by decree, HD_NONE: none, HD_HELD: it has
    * not been executed, so the operation cannot be either (explore/symmetry.c); NULL: of no thread */
   const uint32_t *follows;
+  /* Whether accesses of the granule can be unordered, so that their order is looked at; NULL: those of any granule. */
+  int (*contended)(uint64_t granule);
   struct hd_layout *layout;         /* in which addresses are; NULL: they mean the same everywhere */
   const struct hd_numbers *numbers; /* of the threads; NULL: they mean the same everywhere */
   struct hd_arena arena;

@@ -83,3 +83,10 @@ def test_not_contradicted(s, seed):
     r = s.search("check", "./bluetooth", "--seed", seed, "--max-executions", "16000", args=["3", "1"])
     e, found = r["estimate"], r["class_count"]["classes"]
     s.check(not e or e["executions"] * (1 + e["error"]) >= found, "%s, but %d classes" % (e, found))
+
+
+def test_is_no_nondeterminism(s):
+    """What `uniform` learns in an execution that is tried twice would make the second one another."""
+    program = s.build_text(TREE)
+    r = s.search("check", program, "--strategy", "uniform", "--max-executions", "20", args=["l", "2", "2", "3"])
+    s.same((r["restart"], r["executions"]), ("memory", 20), "the restart of executions")

@@ -10,9 +10,11 @@
 #include "model/holders.h"
 #include "model/memory.h"
 #include "model/numbers.h"
+#include "model/order.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #define COUNT(a) (sizeof(a) / sizeof(a)[0])
 #define M 0x3000
@@ -317,6 +319,37 @@ static void reads_see_the_latest_write(void **state) {
   assert_true(calls > 2);
 }
 
+/* ---- the order of events ---- */
+
+static int second_page(uint64_t granule) { return granule - M >= 4096 && granule - M < 8192; }
+
+/* Thread 0 writes a block of 1 MiB, thread 1 reads 4 bytes of it: how many races there are. */
+static uint32_t races_in_block(struct hd_order *t, uint64_t at) {
+  const struct hd_op block = op(HD_OP_WRITE, 0, M, 1 << 20), word = op(HD_OP_READ, 1, at, 4);
+  hd_order_begin(t);
+  hd_order_event(t, &block, 0, 0, 0);
+  hd_order_event(t, &word, 0, 0, 0);
+  return t->nraces;
+}
+
+/* Of a large block only the contended granules have entries in the table of objects. */
+static void large_blocks_are_cheap(void **state) {
+  (void)state;
+  void *memory =
+      mmap(NULL, HD_ORDER_MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  struct hd_order t = {.contended = second_page};
+  assert_true(memory != MAP_FAILED);
+  hd_order_init(&t, memory);
+  assert_int_equal(races_in_block(&t, M + 4096), 1);
+  assert_int_equal(races_in_block(&t, M + 8188), 1);
+  assert_in_range(t.table_used, 512, 1024);
+  assert_int_equal(races_in_block(&t, M + 8192), 0);
+  t.contended = NULL;
+  assert_int_equal(races_in_block(&t, M + 8192), 1);
+  assert_in_range(t.table_used, 1 << 17, 1 << 18);
+  munmap(memory, HD_ORDER_MEMORY);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(tables_are_consistent),    cmocka_unit_test(matrix_is_symmetric),
@@ -324,6 +357,7 @@ int main(void) {
       cmocka_unit_test(some_dependences),         cmocka_unit_test(payloads_decide),
       cmocka_unit_test(keys_are_sound),           cmocka_unit_test(holders),
       cmocka_unit_test(numbers_stand_for_places), cmocka_unit_test(reads_see_the_latest_write),
+      cmocka_unit_test(large_blocks_are_cheap),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

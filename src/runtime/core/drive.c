@@ -47,7 +47,6 @@ static uint64_t stack_limit;      /* how far it may grow, minus a margin */
 static struct hd_ctx start_ctx;
 static bool fork_mode;
 static uint32_t began_under; /* shared.bound when the execution under way began */
-static bool probing;         /* this execution is executed twice: the strategy does not see it */
 static bool keep_start;      /* no checkpoint is taken in it */
 static unsigned found;       /* findings before the search */
 static bool timing = true;   /* how long executions take, to choose between memory and forks */
@@ -180,7 +179,7 @@ static int run_once(void) {
   if (begun <= 0) return begun ? HD_RUN_LATER : HD_RUN_OVER;
   hd__fingerprint_begin();
   hd__touch_begin();
-  if (fork_mode && !probing) hd__template_begin();
+  if (fork_mode && !rt.search.probing) hd__template_begin();
   if (whole)
     run_whole();
   else
@@ -271,7 +270,7 @@ static void set_counters(const struct counters *c) {
 }
 
 _Noreturn static void start_again(void) {
-  if (probing) set_counters(&before_probes); /* the next process probes again */
+  if (rt.search.probing) set_counters(&before_probes); /* the next process probes again */
   hd__start_again();
 }
 
@@ -289,7 +288,7 @@ static void leave_files(void) {
   if (!rt.status->changes_files) return;
   if (!hd__files_mine()) { /* this process has no right to undo it any more */
     if (!fork_mode && rt.config->restart == HD_RESTART_AUTO && rt.config->mode == HD_MODE_CHECK) {
-      if (probing && rt.status->nfindings && !rt.config->all) count_finding();
+      if (rt.search.probing && rt.status->nfindings && !rt.config->all) count_finding();
       rt.status->restart = HD_RESTART_FORK;
       start_again();
     }
@@ -368,7 +367,7 @@ static int run_forked(void) {
     hd__drive_forked();
     int reason = run_once();
     leave_files();
-    if (!probing) conclude(reason);
+    if (!rt.search.probing) conclude(reason);
     hd__children_begin();
     hd__drive_leave(reason);
   }
@@ -468,14 +467,14 @@ static int run_execution(uint64_t number) {
   for (;;) {
     uint64_t began = timing ? hd__cpu_time() : 0;
     int reason = fork_mode ? run_forked() : run_once();
-    if (timing && !fork_mode && !probing && hd__drive_counts(reason))
+    if (timing && !fork_mode && !rt.search.probing && hd__drive_counts(reason))
       timing = hd__template_measure(hd__cpu_time() - began);
     if (reason < 0 && survive_death(-1 - reason)) return HD_RUN_FINDING;
     /* Only in fork mode: die too, so that the supervisor sees what it sees in memory mode. */
     if (reason < 0) hd__drive_leave(reason);
     if (!fork_mode) {
       leave_files();
-      if (!probing) conclude(reason);
+      if (!rt.search.probing) conclude(reason);
       restore_all();
       if (timing && hd__template_better()) switch_to_forks();
     }
@@ -553,12 +552,12 @@ static bool choose_restart(uint64_t number) {
   uint64_t known = rt.status->visible_count;
   unsigned findings = rt.status->nfindings;
   before_probes = get_counters();
-  probing = keep_start = true;
+  rt.search.probing = keep_start = true;
   if (fork_mode) { /* an earlier process has found that it needs that */
     struct probe a = probe(number, known, false);
     if (!same(a, probe(number, known, false))) nondeterminism(number, known);
     unlearn(known);
-    probing = keep_start = false;
+    rt.search.probing = keep_start = false;
     return true;
   }
   struct probe a = probe(number, known, true);
@@ -583,7 +582,7 @@ static bool choose_restart(uint64_t number) {
     rt.status->restart = HD_RESTART_FORK;
     start_again();
   }
-  probing = false;
+  rt.search.probing = false;
   return true;
 }
 

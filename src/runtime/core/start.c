@@ -108,6 +108,7 @@ void hd__attach(void) {
   rt.search.scratch = hd__map(HD_SCRATCH_SIZE);
   if (!rt.search.scratch) hd__die(97);
   rt.search.guard = rt.guard;
+  rt.search.contended = hd__shadow_contended;
   rt.search.known = &rt.known;
   hot.detail = rt.config->detail || rt.config->leaks;
   hot.log = rt.config->detail ? rt.config->plain ? 2 : 1 : 0;

@@ -99,6 +99,8 @@ void hd__shadow_fingerprint(struct hd_fingerprint *f);
 /* ---- visible memory: accesses to it are scheduling points ---- */
 
 bool hd__shadow_visible(uint64_t addr, uint64_t size);
+/* For the order of events (hd_order.contended). */
+int hd__shadow_contended(uint64_t granule);
 /* Makes the memory visible, if it is not. */
 void hd__shadow_show(uint64_t addr, uint64_t size);
 /* Appends to the visible log: a granule, or the place of a spin loop (HD_VISIBLE_SPIN | pc). */

@@ -483,6 +483,8 @@ void hd__shadow_show(uint64_t addr, uint64_t size) {
   }
 }
 
+int hd__shadow_contended(uint64_t granule) { return hd__cell(granule)->wpc & HD_CELL_VISIBLE ? 1 : 0; }
+
 bool hd__shadow_visible(uint64_t addr, uint64_t size) {
   for (uint64_t g = addr & ~7ull; g < addr + size; g += 8)
     if (hd__cell(g)->wpc & HD_CELL_VISIBLE) return true;
