@@ -2,7 +2,8 @@
  *
  * Frame of a suspended flow, from its stack pointer up:
  *   mxcsr (4), x87 control word (4), r15, r14, r13, r12, rbx, rbp, return address */
-	.text
+	.section .text.hot, "ax", @progbits
+	.p2align 6
 
 	.globl	hd_arch_switch
 	.hidden	hd_arch_switch

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "runtime/core/util.h"
 #include "model/unkept.h"
 
 /* The execution is about to start at main. Until its first choice it is watched, if a checkpoint may be taken there;
@@ -18,7 +19,7 @@ void hd__prefix_over(void);
 /* Takes a checkpoint: from now on a restart restores this point. pre: HD_RUN_PAUSED. `stack_hi`: the upper end of the first
  * thread's stack. */
 void hd__checkpoint_take(char *stack_hi);
-bool hd__checkpoint_taken(void);
+HD_EACH bool hd__checkpoint_taken(void);
 /* Puts the scheduler where it was. pre: hd__sched_begin, and memory was restored. */
 void hd__checkpoint_load(void);
 /* Tells the strategy what happened before the checkpoint. Returns enum hd_run_end if it gives the execution up, else -1. */

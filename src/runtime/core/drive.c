@@ -684,6 +684,7 @@ static void search(void *unused) {
   hd__numbers_init();
   hd__fingerprint_init();
   hd__touch_init();
+  hd__objects_init();
   hd__family_init();
   hd__symbolic_init();
   hd__worker_start();

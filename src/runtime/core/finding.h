@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "runtime/core/util.h"
 #include "abi/abi.h"
 
 struct hd_obj;
@@ -14,7 +15,7 @@ struct hd_thread;
 
 /* Without hot.detail a site is just its program counter. */
 uint64_t hd__site_here(uint64_t pc);
-void hd__sites_reset(void);
+HD_EACH void hd__sites_reset(void);
 uint64_t hd__site_pc(uint64_t site);
 /* Writes the site's program counter and its callers; returns how many, at most `max`. */
 unsigned hd__site_walk(uint64_t site, uint64_t *out, unsigned max);

@@ -5,12 +5,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "runtime/core/util.h"
 #include "abi/abi.h"
 
 /* Before the first execution: prepares for --states, if the search compares states. */
 void hd__fingerprint_init(void);
 /* An execution begins: the strategy has said whether states are compared in it (hd_search.captures). */
-void hd__fingerprint_begin(void);
+HD_EACH void hd__fingerprint_begin(void);
 /* The state at this scheduling point, while no thread runs. Returns false when it cannot be captured. */
 bool hd__fingerprint(uint64_t out[2]);
 /* The part of it that only that thread can see. pre: hd__fingerprint returned true at this scheduling point. */

@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "runtime/core/util.h"
+
 struct dl_phdr_info;
 
 /* Records the loaded modules in the control block. */
@@ -29,7 +31,7 @@ void hd__threads_begin(void);
 /* ---- plain.c: libraries that are no part of the system and have no hooks ---- */
 void hd__plain_add(const struct dl_phdr_info *info);
 /* From now on a call is noted, if it is made beside other threads. */
-void hd__plain_watch(void);
+HD_EACH void hd__plain_watch(void);
 /* Until the next hd__plain_watch none is. */
 void hd__plain_release(void);
 /* A library may be gone. */

@@ -59,6 +59,11 @@ static void grow(void) {
   cap = n;
 }
 
+void hd__objects_init(void) {
+  grow();
+  hd__zero(table, cap * sizeof *table); /* so that forked executions find its pages */
+}
+
 /* With room for what follows, so that it seldom grows. */
 void hd__objects_keep(void) {
   while (!cap || used * 4 >= cap) grow();

@@ -111,6 +111,8 @@ void hd__object_gone(void);
 
 /* ---- a checkpoint ---- */
 
+/* Makes the table, once for all executions. */
+void hd__objects_init(void);
 /* An execution starts: there are no objects. */
 void hd__objects_begin(void);
 /* It starts with those of the checkpoint. pre: hd__objects_begin, and the variables of the runtime are restored. */

@@ -36,8 +36,8 @@ void hd__cover_observe(void);
 /* The last execution was observed: counts what was new in it. */
 void hd__cover_observed(void);
 /* In fork mode: this process ends, and its parent goes on. */
-void hd__cover_pass(void);
-void hd__cover_passed(void);
+HD_EACH void hd__cover_pass(void);
+HD_EACH void hd__cover_passed(void);
 /* The search is over for this process. */
 void hd__cover_end(void);
 static inline void hd__cover_begin(void) {
@@ -80,7 +80,7 @@ static inline void hd__debug_look(void) {
 
 /* ---- api.c: notes of the program ---- */
 
-void hd__notes_begin(void);
+HD_EACH void hd__notes_begin(void);
 /* Copies the notes of this execution into the finding. */
 void hd__notes_take(struct hd_finding_rec *f);
 

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "runtime/core/util.h"
 #include "model/inexact.h"
 #include "model/numbers.h"
 #include "abi/abi.h"
@@ -24,7 +25,7 @@ struct hd_template {
 };
 
 /* An execution begins at main, or after the set-up, in a process of its own. */
-void hd__template_begin(void);
+HD_EACH void hd__template_begin(void);
 /* The execution is at a scheduling point: it may become a template. pre: rt.templates. */
 void hd__template_point(void);
 

@@ -37,20 +37,25 @@
 #define AGAIN 5 /* before a hang is one where another execution has hung */
 #define MANY 20 /* before a place is learned */
 
-static int soon = -1;  /* a timer of real time, which is finer */
+static int soon; /* a timer of real time, which is finer; NONE: not created yet, REFUSED */
+#define NONE -1
+#define REFUSED -2
 static unsigned ticks; /* in which nothing has happened */
 static struct { unsigned at, until; /* ticks between which a proof is tried; 0: PROVE */ } proof;
 static uint64_t
     due; /* the running thread is put aside soon, if it has done nothing since: rt.events, plus 1 */
 
-void hd__tick_start(void) {
+static bool new_timer(long clock, int *id) {
   struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = HD_SIG_HANG};
+  event._sigev_un._tid = (int)hd_sys3(SYS_gettid, 0, 0, 0);
+  return hd_sys3(SYS_timer_create, clock, &event, id) == 0;
+}
+
+void hd__tick_start(void) {
   struct itimerspec every = {{0, TICK_NS}, {0, TICK_NS}};
   int id = 0;
-  event._sigev_un._tid = (int)hd_sys3(SYS_gettid, 0, 0, 0);
-  if (hd_sys3(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &id) == 0)
-    hd_sys4(SYS_timer_settime, id, 0, &every, 0);
-  if (hd_sys3(SYS_timer_create, CLOCK_MONOTONIC, &event, &soon) < 0) soon = -1;
+  if (new_timer(CLOCK_THREAD_CPUTIME_ID, &id)) hd_sys4(SYS_timer_settime, id, 0, &every, 0);
+  soon = NONE; /* that of a parent is not inherited */
 }
 
 /* The program was interrupted in a hook: tries again after a moment, not always the same one. */
@@ -58,6 +63,7 @@ static void try_soon(void) {
   static unsigned tries;
   struct itimerspec once = {{0, 0}, {0, SOON_NS + tries++ % 64 * SOON_NS / 64}};
   due = rt.events + 1;
+  if (soon == NONE && !new_timer(CLOCK_MONOTONIC, &soon)) soon = REFUSED;
   if (soon >= 0) hd_sys4(SYS_timer_settime, soon, 0, &once, 0);
 }
 

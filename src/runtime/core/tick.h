@@ -8,7 +8,7 @@
 struct hd_thread;
 
 /* Asks the kernel for hd__tick in this process. */
-void hd__tick_start(void);
+HD_EACH void hd__tick_start(void);
 /* The process has used some more processor time, and was interrupted there. */
 void hd__tick(ucontext_t *uc);
 /* It is proved that the running thread, which was interrupted there, computes for ever: puts it aside, or reports a hang. */

@@ -4,8 +4,10 @@
 
 #include <stdint.h>
 
+#include "runtime/core/util.h"
+
 void hd__touch_init(void);
-void hd__touch_begin(void);
+HD_EACH void hd__touch_begin(void);
 /* The running thread accesses memory. pre: rt.touches */
 void hd__touch(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc);
 

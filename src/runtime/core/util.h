@@ -6,6 +6,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A function that every execution calls, though not often: it stands beside those that are hot, so that a forked execution
+ * faults in few pages of code. */
+#define HD_EACH __attribute__((hot))
 #define HD_EXPORT __attribute__((visibility("default")))
 /* Exports the function as "name@version" for the dynamic linker only; versions.map lists the versions. */
 /* Code of ours that does what code of the program would do: endless.c looks at its states, too. */
@@ -39,8 +42,8 @@ uint64_t hd__map_end(uint64_t a);
 /* Nanoseconds: of the processor that this thread has used, and of a clock that runs on. */
 uint64_t hd__cpu_time(void);
 uint64_t hd__real_time(void);
-void hd__copy(void *to, const void *from, size_t n);
-void hd__zero(void *to, size_t n);
+HD_EACH void hd__copy(void *to, const void *from, size_t n);
+HD_EACH void hd__zero(void *to, size_t n);
 
 size_t hd__strlen(const char *s);
 bool hd__streq(const char *a, const char *b);

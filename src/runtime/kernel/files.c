@@ -83,7 +83,10 @@ void hd__files_undo(void) {
   /* Who has become another user may not: of the only execution of a process, the supervisor does it. */
   bool leaves = rt.config->mode == HD_MODE_REPLAY && !hd__files_mine();
   int e = undo_log()->last && !leaves ? hd_undo_all(undo_log(), what, sizeof what) : 0;
-  if (locked || rt.status->restart == HD_RESTART_FORK) hd_sys3(SYS_flock, lock_fd, LOCK_UN, 0);
+  bool child = rt.status->restart == HD_RESTART_FORK &&
+               (rt.status->changes_files ||
+                rt.config->mode == HD_MODE_REPLAY); /* a forked execution may have locked them */
+  if (locked || child) hd_sys3(SYS_flock, lock_fd, LOCK_UN, 0);
   locked = false;
   if (!e) return;
   hd__format(text, sizeof text, "cannot restore what the program changed: %s (error %d)", what, (int64_t)e);

@@ -143,7 +143,7 @@ long hd__names_call(long nr, const long *a, uint64_t pc);
 
 bool hd__ipc_is_op(long nr);
 long hd__ipc_call(long nr, long *a, uint64_t pc);
-void hd__ipc_begin(void); /* removes what the last execution has left */
+HD_EACH void hd__ipc_begin(void); /* removes what the last execution has left */
 
 /* ---- wrap/futex.c: futex calls made by hand ---- */
 

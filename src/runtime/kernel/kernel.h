@@ -18,7 +18,7 @@ void hd__signals_begin(void);
 /* Makes the program's handlers the kernel's again (a forked child runs natively). */
 void hd__signals_native(void);
 /* The signals that the first thread masks at its start, one bit per signal from 1. */
-uint64_t hd__first_mask(void);
+HD_EACH uint64_t hd__first_mask(void);
 void hd__signal_install(int sig, void (*fn)(int, siginfo_t *, void *));
 /* Restores the default action of a signal. */
 void hd__signal_default(int sig);
@@ -80,7 +80,7 @@ void hd__signal_arrive(struct hd_thread *t, const siginfo_t *info);
 void hd__signals_leave(void);
 /* After the step of an operation that may have to wait: whether handlers have run in the place of it. sig.blocked says
  * whether it waited, sig.restarts that all of them had SA_RESTART, or that it did not. */
-bool hd__interrupted(void);
+HD_EACH bool hd__interrupted(void);
 /* A handler has run in the place of a call that waits and would return EINTR. Whether it ran just before the call: a
  * choice. */
 bool hd__handled_before(void);
@@ -146,13 +146,13 @@ bool hd__fds_explore(void);
 /* ---- sysguard.c, vdso.c, child.c ---- */
 
 void hd__sysguard_init(void);
-void hd__sysguard_enable(void);
+HD_EACH void hd__sysguard_enable(void);
 /* Restores the offsets of descriptors from before main (fds.c). */
-void hd__fds_rewind(void);
+HD_EACH void hd__fds_rewind(void);
 /* The program is about to change the flags of a description. */
 void hd__fd_mode_changes(long fd);
 /* Gives those from before main the flags that they had. */
-void hd__fds_modes(void);
+HD_EACH void hd__fds_modes(void);
 
 /* ---- checkpoints (core/checkpoint.c) ---- */
 
@@ -201,7 +201,7 @@ void hd__vdso_init(void);
 void hd__tsc_trap(bool on);
 bool hd__tsc_fault(ucontext_t *uc);
 /* Whether a child of the program has not ended yet. */
-bool hd__children_run(void);
+HD_EACH bool hd__children_run(void);
 /* No thread can run, or one asks for children: those that share memory with the program go on as far as they can. */
 void hd__children_settle(void);
 /* No thread can run: waits for children to send signals, or to post semaphores that they share. Returns whether a
@@ -212,7 +212,7 @@ bool hd__children_hold(void);
 /* Whether there is any that was not waited for. */
 bool hd__children_any(void);
 /* Kills the children of the last execution. */
-void hd__children_begin(void);
+HD_EACH void hd__children_begin(void);
 /* Whether the program wants to adopt what its children leave behind. */
 bool hd__is_subreaper(void);
 
@@ -223,7 +223,7 @@ bool hd__is_subreaper(void);
  * Returns true when a thread can run now. */
 bool hd__io_idle(uint64_t limit);
 /* The execution is over: closes what it has opened, if that may keep others from a port. */
-void hd__ports_leave(void);
+HD_EACH void hd__ports_leave(void);
 /* Whether the process is in that wait. */
 bool hd__io_waits_outside(void);
 /* A timer has fired, which event `set` had set (0: something outside has changed): enables the threads that can
@@ -253,8 +253,8 @@ void hd__alarm_fire(void);
 /* ---- files.c ---- */
 
 void hd__files_init(void);
-void hd__files_begin(void); /* before an execution */
-void hd__files_undo(void);  /* after it: restores the files it changed */
-bool hd__files_mine(void);  /* the process is still the user that it was before main */
+HD_EACH void hd__files_begin(void); /* before an execution */
+HD_EACH void hd__files_undo(void);  /* after it: restores the files it changed */
+bool hd__files_mine(void);          /* the process is still the user that it was before main */
 
 #endif

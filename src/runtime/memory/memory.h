@@ -57,7 +57,7 @@ void hd__access_range(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc)
 uint64_t hd__without_plugin(void);
 /* How many object files heddle cc has instrumented. */
 unsigned hd__instrumented(void);
-uint64_t hd__plain_object(void);
+HD_EACH uint64_t hd__plain_object(void);
 struct hd_cas {
   const void *at, *expected;
   unsigned size;

@@ -15,6 +15,6 @@ void hd__input_bytes(void *p, uint64_t size, const char *name, unsigned flags, u
 /* The expression of bytes of an input. */
 uint32_t hd__input_symbol(const struct hd_symbolic_input *in, unsigned byte, unsigned size);
 /* The last arguments of the program are inputs, if the supervisor says so. */
-void hd__input_arguments(int argc, char **argv);
+HD_EACH void hd__input_arguments(int argc, char **argv);
 
 #endif

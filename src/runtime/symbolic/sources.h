@@ -13,7 +13,7 @@ void hd__sources_init(void);
 /* A new execution begins: nothing is an input yet. */
 void hd__sources_begin(void);
 /* Gives what the supervisor has asked for its contents. Main begins then. */
-void hd__sources_make(void);
+HD_EACH void hd__sources_make(void);
 
 /* A system call has returned r. */
 void hd__sources_called_slow(long nr, const long *a, long r, uint64_t pc);

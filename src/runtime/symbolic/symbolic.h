@@ -27,10 +27,10 @@ int hd__symbolic_init(void);
 /* Every object file that is instrumented has shadows. */
 bool hd__symbolic_whole(void);
 /* A new execution begins. */
-void hd__symbolic_begin(void);
+HD_EACH void hd__symbolic_begin(void);
 
 /* It has ended. */
-void hd__symbolic_end(void);
+HD_EACH void hd__symbolic_end(void);
 /* The expression of what a function returned to code without shadows, which keeps it; 0: it is concrete. */
 uint32_t hd__symbolic_take_result(uint64_t value, uint64_t pc);
 

@@ -40,7 +40,7 @@ static void check_threads_left(void) {
   }
 }
 
-_Noreturn static void finish(void) {
+HD_EACH _Noreturn static void finish(void) {
   /* Threads still running may go first, or never. Whether there are any must not decide whether this is an
    * operation, since that is not ordered with what this thread did. */
   rt.cur->section = 0;

@@ -76,7 +76,7 @@ void hd__mutexes_abandon(void);
 void hd__stream_begin(FILE *f, bool writes, uint64_t pc);
 void hd__stream_end(FILE *f, uint64_t pc);
 /* The running thread ends in the middle of such functions. */
-void hd__streams_abandon(void);
+HD_EACH void hd__streams_abandon(void);
 
 /* Buffers of the program's (buffers.c): what a call of stdio changes in them. pre: the caller holds the stream. */
 struct hd_region;
@@ -181,7 +181,7 @@ uint64_t hd__sleep(uint64_t ns, uint64_t pc);
 
 /* Whether there are exit handlers or destructors to run. */
 bool hd__exit_handled(void);
-_Noreturn void hd__program_exit(int status);
+HD_EACH _Noreturn void hd__program_exit(int status);
 _Noreturn void hd__exit_now(int status); /* as _exit */
 void hd__exit_register_last(void);
 /* Finds out whether leaving the program runs anything (destructors, atexit handlers). */
@@ -215,7 +215,7 @@ long hd__futex(const long *a, uint64_t pc);
 /* ---- openmp.c ---- */
 
 void hd__openmp_init(void);
-void hd__openmp_begin(void);
+HD_EACH void hd__openmp_begin(void);
 
 /* ---- the originals (real.c) ---- */
 
