@@ -46,8 +46,14 @@
 #define HD_SHM_UNDO (16ull << 28)   /* struct hd_undo_log: changes of files to be undone */
 #define HD_SHM_CALLS (20ull << 28)  /* uint64_t[HD_CALLS][]: with `plain`, who called the place of an event */
 #define HD_SHM_FRAMES (21ull << 28) /* struct hd_frame_recs: stack frames at a finding under detail */
-#define HD_SHM_BLOCKS (HD_SHM_FRAMES + (1ull << 20)) /* struct hd_block_recs: heap blocks, likewise */
+#define HD_SHM_BLOCKS \
+  (HD_SHM_FRAMES + (1ull << 20))        /* struct hd_block_recs: heap blocks, likewise, or at the end */
 #define HD_SHM_SIZE HD_SHM_SYMBOLIC_END /* with inputs and expressions: more than 10 GiB of address space */
+
+/* Entries of the visible areas that are no granules: places of loops that wait, and what the search explores from then on. */
+#define HD_VISIBLE_SPIN (1ull << 62)
+#define HD_VISIBLE_SPURIOUS (HD_VISIBLE_SPIN | 1) /* waits for conditions may end by themselves */
+#define HD_VISIBLE_NUMBERS (HD_VISIBLE_SPIN | 2)  /* who gets which number of a descriptor */
 
 /* One for the whole search. */
 #define HD_SEARCH_BASE 0x390000000000ull

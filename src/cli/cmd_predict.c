@@ -278,6 +278,7 @@ static int foresee(struct predict *p, const char *trace, const struct hd_run_tra
   c.predict = (struct hd_predict_options){.detectors = detectors,
                                           .engines = o->engines,
                                           .window = o->window > UINT32_MAX ? UINT32_MAX : (uint32_t)o->window,
+                                          .spurious = !c.session.search.one_phase,
                                           .pddl = o->pddl,
                                           .libdir = hd_libdir(),
                                           .lenient = true};

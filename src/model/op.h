@@ -151,6 +151,10 @@ static inline enum hd_effect hd_op_second(unsigned kind, unsigned flags) {
 static inline int hd_op_does(unsigned kind, unsigned flags, unsigned properties) {
   return (hd_effect_properties[hd_op_effect(kind, flags)] & properties) != 0;
 }
+/* Whether a wait that made this choice returns although nobody wakes it. */
+static inline int hd_wakes_spuriously(unsigned nchoices, unsigned choice) {
+  return nchoices == 2 && choice == 1;
+}
 /* Whether it has one of the traits. */
 static inline int hd_op_is(unsigned kind, unsigned traits) {
   return (hd_op_table[kind].traits & traits) != 0;

@@ -400,7 +400,9 @@ static void merge(struct hd_order *t, uint32_t *c, uint32_t e) {
     if (d[i] > c[i]) c[i] = d[i];
 }
 
-int hd__woke_spuriously(const struct hd_ev *wait) { return wait->nchoices == 2 && wait->choice == 1; }
+int hd__woke_spuriously(const struct hd_ev *wait) {
+  return hd_wakes_spuriously(wait->nchoices, wait->choice);
+}
 
 /* Whether after that event the thread can only go on when somebody wakes it, or its time is over. */
 static int sleeps_on(const struct hd_ev *e) {

@@ -302,6 +302,7 @@ static int effect_on(struct builder *b, uint32_t e, unsigned kind, uint64_t addr
     t->waits_on = 0;
     return HD_OK;
   }
+  if (effect == HD_EFF_QUEUE && kind == HD_OBJ_COND && !hd__waits(b->tr, e)) return HD_OK;
   uint32_t object = object_at(b, kind, addr);
   if (effect == HD_EFF_QUEUE) {
     t->queued = e;

@@ -5,7 +5,8 @@
  *   wake    a signal came after another one: it comes as soon as a thread waits, which may not be ready for it
  *   turn    two threads operate on one object, and who comes first matters: two wait for the same condition or signal it,
  *           arrive at a barrier, take from a semaphore, write to a pipe. The second comes first
- *   outcome a signal woke one of several waiters, or a choice was made: it is another one
+ *   outcome a signal woke one of several waiters, or a choice was made: it is another one. A wait for a condition
+ *           returns spuriously
  *   take    y takes from a semaphore between two takes of another thread, the second from that semaphore: each may wait
  *           for the other one then
  *   try     an attempt to take a lock succeeded: it comes while another thread holds the lock. Or it failed: it comes
@@ -142,10 +143,14 @@ static void flip_takes(struct flips *f, const uint32_t *take, size_t n) {
 
 /* ---- outcomes ---- */
 
+static bool may_wake(const struct flips *f, uint32_t e) {
+  return f->run->o->spurious && hd__waits(f->tr, e) && !hd_op_is(f->tr->event[e].op.kind, HD_TRAIT_TIMED);
+}
+
 static void flip_outcomes(struct flips *f) {
   const struct hd__trace *tr = f->tr;
   for (uint32_t e = 0; e < tr->n; e++) {
-    uint32_t n = tr->event[e].nchoices;
+    uint32_t n = may_wake(f, e) ? 2 : tr->event[e].nchoices;
     for (uint32_t k = 0; k < n && k < OUTCOMES; k++)
       if (k != tr->event[e].choice && hd__flip_is_new(f, 19 * hd__hash(hd__place_of(tr, e, 0)) + k))
         hd__flip_outcome(f, e, k);

@@ -81,6 +81,7 @@ struct hd_predict_options {
   double seconds;       /* for everything; what is left out counts as skipped */
   double query_seconds; /* for one query of the solver */
   bool lenient;         /* a read of a value that nobody wrote is kept in its place, instead of an error */
+  bool spurious;        /* flip: waits for conditions may end by themselves */
   const char
       *pddl; /* folder for the planner's questions as PDDL, which is created; NULL: they are not written */
   const char *libdir; /* where the solver's module is: hd_libdir() */

@@ -107,7 +107,7 @@ uint32_t hd__last_write(const struct hd__trace *tr, uint32_t location, const uin
 /* The reads that the event depends on directly, if it has the observed value or, as a decision, happens as observed: from
  * the event on back to the last decision. Call with *at = the event until it returns HD__NONE. */
 uint32_t hd__guard(const struct hd__trace *tr, uint32_t *at);
-/* Whether the event waits for a signal. */
+/* Whether the event waits for a signal: one that returns spuriously does not. */
 bool hd__waits(const struct hd__trace *tr, uint32_t e);
 /* Whether the two are a wait and a signal, whose order is kept only since that is how it was: a signal can come before the
  * wait, and is lost then. */

@@ -18,7 +18,9 @@ static enum hd_effect effect_of(const struct hd__trace *tr, uint32_t e) {
 }
 
 bool hd__waits(const struct hd__trace *tr, uint32_t e) {
-  return effect_of(tr, e) == HD_EFF_QUEUE && hd_op_object(tr->event[e].op.kind) == HD_OBJ_COND;
+  const struct hd_event *w = &tr->event[e];
+  return effect_of(tr, e) == HD_EFF_QUEUE && hd_op_object(w->op.kind) == HD_OBJ_COND &&
+         !hd_wakes_spuriously(w->nchoices, w->choice);
 }
 
 bool hd__may_miss(const struct hd__trace *tr, uint32_t wait, uint32_t signal) {

@@ -28,7 +28,7 @@ struct hd_confirm {
   const struct hd_predictions *predictions;
   uint32_t *entry;       /* of a thread of the trace in the table: the first thread comes first */
   size_t nthreads;       /* entries */
-  HD_VEC(uint64_t) seen; /* granules of conflicts */
+  HD_VEC(uint64_t) seen; /* entries of the visible area: granules of conflicts, and what is explored */
   size_t nplanned;       /* predictions that have an order, the first ones */
   struct hd_confirmation *result;
   size_t nresults; /* the predictions may grow later, for another round */
@@ -274,8 +274,9 @@ int hd_confirm_new(struct hd_confirm **out, const struct hd_session_config *conf
     return hd_fail(
         err, HD_EUSAGE,
         "the trace has no places in the code, so its predictions cannot be executed; leave out the program");
-  find_conflicts(c);
   struct hd_config *s = &c->config.search;
+  if (!s->one_phase) hd_vec_push(&c->seen, HD_VISIBLE_SPURIOUS);
+  find_conflicts(c);
   s->mode = HD_MODE_CHECK;
   s->workers = 1;
   s->all = 1;

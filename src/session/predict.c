@@ -400,6 +400,7 @@ void hd__session_predict(struct hd_session *s) {
   if (s->deadline > 0 && s->deadline - hd_now() < c.session.time) c.session.time = s->deadline - hd_now();
   if (c.session.time <= 0) return;
   c.session.predict = c.session.explain = 0;
+  c.session.search.one_phase = 1; /* what needs a spurious wake-up is left to its second pass */
   c.session.input = &s->input;
   c.session.coverage = false;
   /* What fails is handled by the search as that of another machine would be. What cannot be predicted is no matter. */

@@ -816,3 +816,77 @@ int main() {
     f = predict(s, 1, "--", "./p")["findings"][0]
     said = "\n".join(f["predicted"]["observed"] + f["predicted"]["predicted"])
     s.check("`mine.m`" in said and "0x7f" not in said, said)
+
+
+WAKES = """#include <assert.h>
+#include <pthread.h>
+pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+pthread_cond_t c = PTHREAD_COND_INITIALIZER;
+int ready, parts;
+void *f(void *p) {
+  pthread_mutex_lock(&m);
+  %s (!ready) pthread_cond_wait(&c, &m);
+  assert(parts == 2);
+  pthread_mutex_unlock(&m);
+  return p;
+}
+void *g(void *p) {
+  pthread_mutex_lock(&m);
+  parts++;
+  pthread_mutex_unlock(&m);
+  pthread_mutex_lock(&m);
+  parts++;
+  ready = 1;
+  pthread_cond_signal(&c);
+  pthread_mutex_unlock(&m);
+  return p;
+}
+"""
+
+
+def test_spurious(s):
+    """A wait that is not in a loop fails when it returns spuriously; with a loop, or without spurious wake-ups, it does not."""
+    program = build(s, WAKES % "if" + MAIN)
+    j = predict(s, 1, "--", program)
+    s.same([(f["kind"], f["replays"]) for f in j["findings"]], [("assertion", True)], "findings")
+    s.run([s.heddle, "replay", j["findings"][0]["replay"]], want=1)
+    s.run([s.heddle, "record", "-o", "t", "--", program], want=0)
+    s.same(len(predict(s, 1, "--out", "stored", "t", "--", program)["findings"]), 1, "findings from a stored trace")
+    s.same(predict(s, 0, "--no-spurious", "--", program)["findings"], [], "findings with --no-spurious")
+    s.run([s.heddle, "check", "--no-spurious", "--strategy", "optimal", "--out", "all", "--", program])
+    program = build(s, WAKES % "while" + MAIN)
+    s.same(predict(s, 0, "--", program)["findings"], [], "findings with a loop")
+
+
+def test_names_of_blocks(s):
+    """What is only predicted names objects in heap blocks, too."""
+    s.write("p.c", """#include <pthread.h>
+#include <stdlib.h>
+struct job { int n, done; };
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static struct job *job;
+void *f(void *p) {
+  pthread_mutex_lock(&m);
+  job->done = 1;
+  pthread_mutex_unlock(&m);
+  return p;
+}
+void *g(void *p) {
+  pthread_mutex_lock(&m);
+  free(job);
+  pthread_mutex_unlock(&m);
+  return p;
+}
+int main(void) {
+  pthread_t t, u;
+  job = calloc(1, sizeof *job);
+  pthread_create(&t, 0, f, 0);
+  pthread_create(&u, 0, g, 0);
+  pthread_join(t, 0);
+  pthread_join(u, 0);
+}
+""")
+    s.run([s.heddle + "-cc", "-g", "-O1", "p.c", "-o", "p"])
+    s.run([s.heddle, "record", "-o", "t", "--", "./p"], want=0)
+    said = s.run([s.heddle, "predict", "--detectors", "freed", "t"], want=0).stdout
+    s.check("T2 free `" in said and "T1 write `job->done`" in said and " 0x2" not in said, said)

@@ -236,6 +236,7 @@ static void conclude(int reason) {
                                 [HD_RUN_BLOCKED] = HD_HOW_BLOCKED};
   struct hd_point p = hd__here();
   if (reason == HD_RUN_GROW || reason == HD_RUN_LATER || reason == HD_RUN_OVER) return;
+  if (rt.config->detail && reason != HD_RUN_FINDING) hd__finding_blocks();
   for (unsigned i = 0; i < rt.nthreads; i++)
     if (rt.thread[i].state == HD_T_READY && hd_op_payload(rt.thread[i].op.kind) == HD_PAYLOAD_CAS)
       hd__op_find(&rt.thread[i].op);

@@ -228,7 +228,7 @@ static void record_block(const struct hd_block *b) {
   r->n++;
 }
 
-static void record_blocks(void) {
+void hd__finding_blocks(void) {
   ((struct hd_block_recs *)(HD_SHM_BASE + HD_SHM_BLOCKS))->n = 0;
   hd__heap_each_block(record_block);
 }
@@ -264,7 +264,7 @@ void hd__finding_done(struct hd_finding_rec *f, bool fatal) {
   if (hot.log) hd__debug_finding(f);
   if (hot.detail) {
     record_frames();
-    record_blocks();
+    hd__finding_blocks();
   }
   __atomic_store_n(&st->nfindings, st->nfindings + 1, __ATOMIC_RELEASE);
   /* `heddle run` is one run of the program: what would end it natively ends it here, too. */

@@ -49,6 +49,8 @@ void hd__finding_done(struct hd_finding_rec *f, bool fatal);
 /* The current thread creates another, which may use its local variables: under detail, remembers its frames, since the
  * functions may have returned when a finding occurs. */
 void hd__finding_creates(void);
+/* Records the heap blocks, which name what is in them. pre: hot.detail */
+void hd__finding_blocks(void);
 
 void hd__report_simple(unsigned kind, uint64_t object, uint64_t pc, const char *text, bool fatal);
 /* Begins a finding of the running thread at its current place, whose site is unwound through all callers. Returns

@@ -375,7 +375,7 @@ void hd__fd_stale(void) {
 
 /* By default the orders of opening and closing are explored when everything else is covered: few programs can tell. That
  * this has begun is an entry of the log of waiting loops, so that a schedule is replayed with it. */
-#define EXPLORED 2
+#define EXPLORED (HD_VISIBLE_NUMBERS & ~HD_VISIBLE_SPIN)
 #define MOST 4 /* operations of this kind that a thread has in an execution */
 
 bool hd__fds_shared(void) { return rt.nunjoined && hd__spin_known(EXPLORED) && !hd__fds_lowest(); }

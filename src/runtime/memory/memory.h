@@ -105,7 +105,6 @@ int hd__shadow_contended(uint64_t granule);
 void hd__shadow_show(uint64_t addr, uint64_t size);
 /* Appends to the visible log: a granule, or the place of a spin loop (HD_VISIBLE_SPIN | pc). */
 void hd__log_visible(uint64_t entry);
-#define HD_VISIBLE_SPIN (1ull << 62)
 /* Applies entries [from, to) of the visible log. */
 void hd__shadow_learn(uint64_t from, uint64_t to);
 

@@ -108,7 +108,7 @@ _Noreturn static void cancel_wait(pthread_mutex_t *m, unsigned count, uint64_t p
 
 /* By default they are explored when everything else is covered: a bug that needs none is found without. That this has
  * begun is an entry of the log of waiting loops, so that a schedule is replayed with it. */
-#define EXPLORED 1
+#define EXPLORED (HD_VISIBLE_SPURIOUS & ~HD_VISIBLE_SPIN)
 
 static bool may_wake(const struct hd_thread *t, bool timed, uint64_t site) {
   if (rt.config->spurious) return true;
