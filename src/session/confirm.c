@@ -398,6 +398,28 @@ bool hd_confirm_record(struct hd_confirm *c, const struct hd_prediction *p, stru
   return false;
 }
 
+int hd_confirm_check(struct hd_confirm *c, const char *trace, struct hd_err *err) {
+  struct hd_rerun run;
+  if (!hd_confirm_record(c, c->predictions->v.n ? &c->predictions->v.v[0] : NULL, &run)) return HD_OK;
+  struct hd_symbolizer *sym = hd_rerun_symbolizer(&run, &c->session->command);
+  const struct hd_tr_tables *t = c->observed.tables;
+  int rc = HD_OK;
+  for (size_t i = 0; i < t->place.n && rc == HD_OK; i++) {
+    const struct hd_tr_place *p = &t->place.v[i];
+    struct hd_frames f = {0};
+    if (p->pc && p->file && p->line) hd_symbolize_pc(sym, p->pc, false, &f);
+    const struct hd_frame *at = f.n && f.v[0].file && f.v[0].line > 0 ? &f.v[0] : NULL;
+    if (at && ((uint32_t)at->line != p->line || strcmp(hd_base_name(at->file), hd_base_name(p->file)) != 0))
+      rc = hd_fail(
+          err, HD_EUSAGE, "%s is not of this build of %s: %s:%u there is %s:%d here; record it again", trace,
+          c->session->command.argv[0], hd_base_name(p->file), p->line, hd_base_name(at->file), at->line);
+    hd_frames_free(&f);
+  }
+  hd_symbolizer_free(sym);
+  hd_rerun_fini(&run);
+  return rc;
+}
+
 /* The next event of the thread from `at` on that is kept; n: there is none. */
 static size_t next_of(const struct hd_event *event, size_t n, size_t at, unsigned thread) {
   while (at < n && event[at].op.thread != thread) at++;

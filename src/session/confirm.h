@@ -44,6 +44,8 @@ const struct hd_session *hd_confirm_session(const struct hd_confirm *c);
 const struct hd_confirmation *hd_confirm_result(const struct hd_confirm *c, size_t prediction);
 /* Executes the order of a prediction once more, and records it. The caller releases the run; false: there is none. */
 bool hd_confirm_record(struct hd_confirm *c, const struct hd_prediction *p, struct hd_rerun *out);
+/* An error if the places of the trace, a file of that name, are others in the program. pre: nothing was executed yet. */
+int hd_confirm_check(struct hd_confirm *c, const char *trace, struct hd_err *err);
 const struct hd_command *hd_confirm_command(const struct hd_confirm *c);
 void hd_confirm_free(struct hd_confirm *c);
 

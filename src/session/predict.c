@@ -286,6 +286,8 @@ static int confirm(struct hd_forecast *f, int round, const struct hd_session_eve
   f->unique.v.n = 0;
   for (size_t i = f->done; i < f->one.n; i++) hd_vec_push(&f->unique.v, *f->one.v[i].prediction);
   int rc = hd_confirm_new(&f->confirm[round], &c, events, &f->observed, &f->unique, err);
+  if (rc == HD_OK && f->config.trace && round == 0)
+    rc = hd_confirm_check(f->confirm[round], f->config.trace, err);
   if (rc == HD_OK) rc = hd_confirm_run(f->confirm[round], err);
   for (size_t i = 0; rc == HD_OK && i < f->unique.v.n; i++)
     f->one.v[f->done + i].result = *hd_confirm_result(f->confirm[round], i);

@@ -212,7 +212,7 @@ static void xml_frames(struct raw *r, const char *from, const char *end) {
 static void read_valgrind_xml(raws *out, const char *text) {
   for (const char *p = text; (p = strstr(p, "<error>")); p++) {
     const char *end = strstr(p, "</error>");
-    if (!end) return;
+    if (!end) return; /* see ends_early */
     char *kind = xml_text(p, end, "kind");
     bool race = kind && (strcmp(kind, "Race") == 0 || strcmp(kind, "ConflictingAccess") == 0);
     bool order = kind && strcmp(kind, "LockOrder") == 0;
@@ -273,14 +273,16 @@ static void infer_frame(struct raw *r, json_t *at, const char *file, const char 
   if (name) add_frame(r, name, strlen(name), (int)json_integer_value(json_object_get(at, line)));
 }
 
-static bool read_infer(raws *out, const char *text) {
-  json_error_t ignored;
-  json_t *all = json_loads(text, 0, &ignored), *bug;
-  size_t i;
-  if (!json_is_array(all)) return json_decref(all), false;
+static int read_infer(raws *out, const char *text, const char *file, struct hd_err *err) {
+  json_error_t wrong;
+  json_t *all = json_loads(text, 0, &wrong), *bug;
+  size_t i, typed = 0;
+  if (!all)
+    return hd_fail(err, HD_EUSAGE, "%s:%d: not a whole report of Infer: %s", file, wrong.line, wrong.text);
   json_array_foreach(all, i, bug) {
     const char *type = json_string_value(json_object_get(bug, "bug_type"));
     if (!type) continue;
+    typed++;
     struct raw *r = add_raw(out, hd_strdup(type),
                             strcmp(type, "THREAD_SAFETY_VIOLATION") == 0 ? HD_KIND_DATA_RACE
                             : has(type, "DEADLOCK")                      ? HD_KIND_DEADLOCK
@@ -288,8 +290,10 @@ static bool read_infer(raws *out, const char *text) {
     add_stack(r);
     infer_frame(r, bug, "file", "line");
   }
+  size_t n = json_array_size(all);
   json_decref(all);
-  return true;
+  if (!n || typed) return HD_OK;
+  return hd_fail(err, HD_EUSAGE, "%s: a list of %zu, but none is a bug of Infer (\"bug_type\")", file, n);
 }
 
 /* ---- from warnings to goals ---- */
@@ -349,6 +353,15 @@ static void add_warning(struct hd_warnings *w, struct raw *r, struct hd_places *
   hd_vec_push(&w->v, one);
 }
 
+/* A report that ends before this tag was cut off: what it has is used, and what it has not is said. */
+static int ends_early(const char *text, const char *tag, const char *file, size_t warnings,
+                      struct hd_err *err) {
+  if (has(text, tag)) return HD_OK;
+  if (!warnings) return hd_fail(err, HD_EUSAGE, "%s: cut off: it has no %s, and no whole warning", file, tag);
+  hd_warn("%s: cut off: it has no %s, so there may have been more warnings", file, tag);
+  return HD_OK;
+}
+
 int hd_warnings_read(struct hd_warnings *w, const char *file, struct hd_places *places, struct hd_err *err) {
   *w = (struct hd_warnings){0};
   char *text;
@@ -357,15 +370,16 @@ int hd_warnings_read(struct hd_warnings *w, const char *file, struct hd_places *
   if (rc != HD_OK) return rc;
   raws all = {0};
   if (has(text, "<valgrindoutput>"))
-    w->tool = "Valgrind", read_valgrind_xml(&all, text);
+    w->tool = "Valgrind", read_valgrind_xml(&all, text),
+    rc = ends_early(text, "</valgrindoutput>", file, all.n, err);
   else if (has(text, "<results") && has(text, "<cppcheck"))
-    w->tool = "cppcheck", read_cppcheck(&all, text);
+    w->tool = "cppcheck", read_cppcheck(&all, text), rc = ends_early(text, "</results>", file, all.n, err);
   else if (has(text, "WARNING: ThreadSanitizer: ") || has(text, "ThreadSanitizer: reported"))
     w->tool = "ThreadSanitizer", read_tsan(&all, text);
   else if (has(text, "== Helgrind, ") || has(text, "== drd, "))
     w->tool = "Valgrind", read_valgrind(&all, text);
-  else if (text[strspn(text, " \t\r\n")] == '[' && read_infer(&all, text))
-    w->tool = "Infer";
+  else if (text[strspn(text, " \t\r\n")] == '[')
+    w->tool = "Infer", rc = read_infer(&all, text, file, err);
   else if (!text[strspn(text, " \t\r\n")])
     w->tool = "no tool"; /* ThreadSanitizer has found nothing */
   else

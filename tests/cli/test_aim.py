@@ -3,6 +3,7 @@ import json
 import os
 import shutil
 
+import common
 from scratch import each
 
 REORDER = """#include <pthread.h>
@@ -597,6 +598,23 @@ def test_from_nothing(s):
     s.write("tsan.log", "")
     s.same(aim(s, 0, "--from", "tsan.log", "--", program)["aim"], [], "warnings")
     s.check("tsan.log: no warning in it" in s.run([s.heddle, "aim", "--from", "tsan.log", "--", program]).stdout, "said")
+
+
+def test_from_damaged(s):
+    """Reports that were cut off, and lists that are none of Infer: whole warnings are used, and what is missing is said."""
+    program = build(s, RACE)
+    one = "<error><kind>Race</kind><stack><frame><file>p.c</file><line>1</line></frame></stack></error>"
+    s.write("none.xml", "<valgrindoutput>" + one[:40])
+    common.refused(s, [s.heddle, "aim", "--from", "none.xml", "--", program], 2, "cut off: it has no </valgrindoutput>")
+    s.write("some.xml", "<valgrindoutput>" + one + one[:40])
+    p = s.run([s.heddle, "aim", "--max-executions", "10", "--from", "some.xml", "--", program], want=None)
+    s.check("there may have been more warnings" in p.stderr and "1 warning of Valgrind" in p.stdout, p.stderr + p.stdout)
+    s.write("cut.xml", '<results version="2"><cppcheck version="2"/><errors><error id="a">')
+    common.refused(s, [s.heddle, "aim", "--from", "cut.xml", "--", program], 2, "cut off: it has no </results>")
+    s.write("cut.json", '[{"bug_type": "DEADLOCK"')
+    common.refused(s, [s.heddle, "aim", "--from", "cut.json", "--", program], 2, "cut.json:1: not a whole report of Infer")
+    s.write("other.json", '[{"name": "x"}]')
+    common.refused(s, [s.heddle, "aim", "--from", "other.json", "--", program], 2, "none is a bug of Infer")
 
 
 def test_from_static_tools(s):

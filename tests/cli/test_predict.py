@@ -657,6 +657,17 @@ def test_traces(s):
     s.same(len(j["findings"]), 1, "findings of two traces")
 
 
+def test_trace_of_another_build(s):
+    """A trace is only followed in the program that it is of."""
+    program = build(s, LOCKS + CYCLES["two"])
+    s.run([s.heddle, "record", "-o", "t", "--", program], want=0)
+    s.run([s.heddle, "trace", "convert", "--to", "text", "t", "-o", "t.txt"], want=0)
+    other = build(s, "int unused;\n" + LOCKS + CYCLES["two"])
+    for trace in ("t", "t.txt"):
+        common.refused(s, [s.heddle, "predict", trace, "--", other], 2, "%s is not of this build of %s: " % (trace, other))
+    s.check(not os.path.exists(s.path(".heddle/1")), "something is stored")
+
+
 FLAG = """int flag;
 static int seen(void) {
   pthread_mutex_lock(&m[7]);
