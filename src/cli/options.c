@@ -57,8 +57,8 @@ static const struct {
      "also predict from at most N of the executions that were tried and did something\n"
      "new (default 24; 0: only from what was recorded)"},
     {OPT_FROM, "from", "FILE", HD_VERB_AIM,
-     "instead of lines: the warnings of a report of ThreadSanitizer, Helgrind, DRD,\n"
-     "cppcheck (--xml) or Infer (report.json), one after the other"},
+     "instead of lines: the warnings of a report of ThreadSanitizer, AddressSanitizer,\n"
+     "Helgrind, DRD, cppcheck (--xml) or Infer (report.json), one after the other"},
     {OPT_FAILURE, "failure", NULL, HD_VERB_AIM,
      "look for a failure at the last line (an assertion, a race, a crash, ...): reaching\nit is not enough"},
     {OPT_HEURISTIC, "heuristic", "distance|fsm|random|thread", HD_VERB_AIM,

@@ -70,7 +70,7 @@ static bool add_place(struct raw *r, const char *from, const char *end) {
   return false;
 }
 
-/* ---- ThreadSanitizer ---- */
+/* ---- ThreadSanitizer, AddressSanitizer ---- */
 
 /* A block that is allocated is written to: its allocation is an access. */
 static bool allocates(const char *function) {
@@ -94,21 +94,53 @@ static void tsan_frame(struct raw *r, const char *line) {
   add_place(r, from, end);
 }
 
-static void read_tsan(raws *out, char *text) {
-  static const char mark[] = "WARNING: ThreadSanitizer: ";
+#define TSAN_WARNS "WARNING: ThreadSanitizer: "
+#define TSAN_FAILS "ERROR: ThreadSanitizer: "
+#define ASAN_FAILS "ERROR: AddressSanitizer: "
+
+/* What the line is the first one of: "data race (pid=1)", "SEGV on unknown address 0x0"; NULL: of nothing. */
+static const char *sanitizer_mark(const char *line, bool *fails) {
+  static const char *const mark[] = {TSAN_WARNS, TSAN_FAILS, ASAN_FAILS};
+  for (size_t i = 0; i < sizeof mark / sizeof *mark; i++) {
+    const char *at = strstr(line, mark[i]);
+    *fails = i > 0;
+    if (at) return at + strlen(mark[i]);
+  }
+  return NULL;
+}
+
+static enum hd_kind sanitizer_kind(const char *title) {
+  static const struct {
+    const char *title;
+    enum hd_kind kind;
+  } known[] = {{"data race", HD_KIND_DATA_RACE},
+               {"lock-order-inversion", HD_KIND_DEADLOCK},
+               {"heap-use-after-free", HD_KIND_USE_AFTER_FREE},
+               {"heap-buffer-overflow", HD_KIND_HEAP_OVERFLOW},
+               {"double-free", HD_KIND_DOUBLE_FREE},
+               {"SEGV", HD_KIND_CRASH}};
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (has(title, known[i].title)) return known[i].kind;
+  return HD_KIND_NONE;
+}
+
+/* The stack of a failure follows without a head. */
+static void read_sanitizer(raws *out, char *text) {
   struct raw *r = NULL;
-  bool wanted = false;
+  bool wanted = false, fails = false;
   for (char *line; (line = strsep(&text, "\n"));) {
-    char *at = strstr(line, mark);
+    bool failure;
+    const char *at = sanitizer_mark(line, &failure);
     const char *word = line + strspn(line, " ");
+    if (fails && r && *word != '#' && r->stack.v[0].frame.n) r = NULL;
     if (at) {
-      char *title = hd_strdup(at + sizeof mark - 1), *pid = strstr(title, " (pid=");
-      if (pid) *pid = '\0';
-      enum hd_kind kind = has(title, "data race")              ? HD_KIND_DATA_RACE
-                          : has(title, "lock-order-inversion") ? HD_KIND_DEADLOCK
-                                                               : HD_KIND_NONE;
-      r = add_raw(out, title, kind);
-      wanted = false;
+      const char *end = strstr(at, failure ? " on " : " (pid=");
+      char *title = hd_strndup(at, end ? (size_t)(end - at) : strlen(at));
+      r = add_raw(out, title, sanitizer_kind(title));
+      wanted = fails = failure;
+      if (fails) add_stack(r);
+    } else if (fails && *word != '#') {
+      continue;
     } else if (r && *word == '#') {
       if (wanted) tsan_frame(r, line);
     } else if (r && *word && line[strlen(line) - 1] == ':') {
@@ -374,8 +406,10 @@ int hd_warnings_read(struct hd_warnings *w, const char *file, struct hd_places *
     rc = ends_early(text, "</valgrindoutput>", file, all.n, err);
   else if (has(text, "<results") && has(text, "<cppcheck"))
     w->tool = "cppcheck", read_cppcheck(&all, text), rc = ends_early(text, "</results>", file, all.n, err);
-  else if (has(text, "WARNING: ThreadSanitizer: ") || has(text, "ThreadSanitizer: reported"))
-    w->tool = "ThreadSanitizer", read_tsan(&all, text);
+  else if (has(text, ASAN_FAILS))
+    w->tool = "AddressSanitizer", read_sanitizer(&all, text);
+  else if (has(text, TSAN_WARNS) || has(text, TSAN_FAILS) || has(text, "ThreadSanitizer: reported"))
+    w->tool = "ThreadSanitizer", read_sanitizer(&all, text);
   else if (has(text, "== Helgrind, ") || has(text, "== drd, "))
     w->tool = "Valgrind", read_valgrind(&all, text);
   else if (text[strspn(text, " \t\r\n")] == '[')
@@ -385,8 +419,8 @@ int hd_warnings_read(struct hd_warnings *w, const char *file, struct hd_places *
   else
     rc = hd_fail(
         err, HD_EUSAGE,
-        "%s: no report of ThreadSanitizer, Helgrind, DRD, cppcheck (--xml) or Infer (report.json) in it; if it is the output of a "
-        "program under ThreadSanitizer, there was no warning",
+        "%s: no report of ThreadSanitizer, AddressSanitizer, Helgrind, DRD, cppcheck (--xml) or Infer (report.json) in it; if it is "
+        "the output of a program under a sanitizer, there was no warning",
         file);
   for (size_t i = 0; i < all.n; i++) {
     if (rc == HD_OK) add_warning(w, &all.v[i], places);

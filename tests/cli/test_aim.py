@@ -600,6 +600,63 @@ def test_from_nothing(s):
     s.check("tsan.log: no warning in it" in s.run([s.heddle, "aim", "--from", "tsan.log", "--", program]).stdout, "said")
 
 
+FAILURES = """#include <pthread.h>
+#include <stdlib.h>
+static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;
+static int *head, *second;
+static void *use(void *p) {
+  pthread_mutex_lock(&m);
+  int *h = head, *n = second;
+  pthread_mutex_unlock(&m);
+  *n = 1;
+  *h = 2;
+  return p;
+}
+static void *drop(void *p) {
+  pthread_mutex_lock(&m);
+  second = 0;
+  pthread_mutex_unlock(&m);
+  pthread_mutex_lock(&m);
+  free(head);
+  pthread_mutex_unlock(&m);
+  return p;
+}
+int main(void) {
+  static int n;
+  pthread_t t, u;
+  head = malloc(4);
+  second = &n;
+  pthread_create(&t, 0, use, 0);
+  pthread_create(&u, 0, drop, 0);
+  pthread_join(t, 0);
+  pthread_join(u, 0);
+}
+"""
+REPORTS = {  # name: what is found, the report
+    "tsan crash": ("SEGV", "crash", 9,
+        "==7==ERROR: ThreadSanitizer: SEGV on unknown address 0x0 (pc 0x1 bp 0x2 sp 0x3 T9)\n==7==Hint: address points to the zero "
+        "page.\n    #0 use p.c:9:6 (p+0xd01dd) (BuildId: bdf3)\n    #1 start_thread nptl/pthread_create.c:442 (libc.so+0x8)\n\n"
+        "SUMMARY: ThreadSanitizer: SEGV p.c:9:6 in use\n==7==ABORTING\n"),
+    "asan": ("heap-use-after-free", "use-after-free", 10,
+        "=====\n==7==ERROR: AddressSanitizer: heap-use-after-free on address 0x6 at pc 0x5\nWRITE of size 4 at 0x6 thread T1\n"
+        "    #0 0x55 in use p.c:10:6\n    #1 0x7f in start_thread nptl/pthread_create.c:442:8\n\n0x6 is located 0 bytes\n"
+        "freed by thread T2 here:\n    #0 0x55 in free (p+0x9)\n    #1 0x55 in drop p.c:18:3\n"),
+    "tsan": ("heap-use-after-free", "use-after-free", 10,
+        "WARNING: ThreadSanitizer: heap-use-after-free (pid=7)\n  Write of size 4 at 0x7 by thread T1:\n    #0 use p.c:10:6 (p+0xd)\n\n"
+        "  Previous write of size 8 at 0x7 by thread T2:\n    #0 free <null> (p+0x5)\n    #1 drop p.c:18:3 (p+0x6)\n"),
+}
+
+
+@each(*sorted(REPORTS))
+def test_from_failures(s, case):
+    """What a sanitizer has met is confirmed by that failure, not by reaching the line."""
+    title, kind, line, report = REPORTS[case]
+    s.write("report", report)
+    j = aim(s, 1, "--no-explain", "--from", "report", "--", build(s, FAILURES, facts=True))
+    s.same([(a["warning"], a["result"]) for a in j["aim"]], [(title, "reached")], "warnings")
+    s.same([(f["kind"], f["where"][0]["line"], f["replays"]) for f in j["findings"]], [(kind, line, True)], "findings")
+
+
 def test_from_damaged(s):
     """Reports that were cut off, and lists that are none of Infer: whole warnings are used, and what is missing is said."""
     program = build(s, RACE)
