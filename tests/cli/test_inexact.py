@@ -461,6 +461,36 @@ def here(text):
     return lines[0] if lines else None
 
 
+DEAD = """typedef struct { %s x; } object;
+static object *at;
+static void *use(void *p) { %s; return p; } /* @here */
+__attribute__((noinline)) static void start(pthread_t *t) {
+  object o;
+  memset(&o, 0, sizeof o);
+  %s;
+  at = &o;
+  pthread_create(t, 0, use, 0);
+}
+int main(void) { pthread_t t; start(&t); pthread_join(t, 0); }
+"""
+OBJECTS = {
+    "mutex": ("pthread_mutex_t", "pthread_mutex_lock(&at->x)", "pthread_mutex_init(&o.x, 0)"),
+    "condition": ("pthread_cond_t", "pthread_cond_signal(&at->x)", "pthread_cond_init(&o.x, 0)"),
+    "rwlock": ("pthread_rwlock_t", "pthread_rwlock_rdlock(&at->x)", "pthread_rwlock_init(&o.x, 0)"),
+    "semaphore": ("sem_t", "sem_post(&at->x)", "sem_init(&o.x, 0, 1)"),
+    "spin": ("pthread_spinlock_t", "pthread_spin_trylock(&at->x)", "pthread_spin_init(&o.x, 0)"),
+}
+
+
+@each(*OBJECTS)
+def test_object_in_dead_frame(s, name):
+    """A function has returned before its lock, semaphore or the like is used by the thread that it started."""
+    program = s.build_text(HEAD + DEAD % OBJECTS[name], "-O1")
+    r = s.search("check", program, "--strategy", "optimal", timeout=180)
+    s.check(not r["complete"], "complete")
+    s.same([x["reason"] for x in r["inexact"]], ["dead-frame"], "reasons")
+
+
 @each(*CASES)
 def test_reason(s, name):
     case = CASES[name]

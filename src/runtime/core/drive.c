@@ -67,6 +67,7 @@ static void hd_rt_main(void *unused) {
     rt.cur->exit.begun = true; /* only the thread ends, not the test process */
     hd__thread_exit(NULL);
   }
+  hd__constructors_locks();
   hd__input_arguments(program.argc, program.argv);
   bool own = environ == program.envp;
   hd__sources_make();
@@ -733,6 +734,7 @@ _Noreturn void hd__drive(int (*main_fn)(int, char **, char **), int argc, char *
   program.argc = argc;
   program.argv = argv;
   program.envp = envp;
+  hd__constructors_over();
   begin((uint64_t)__builtin_frame_address(0) - 512);
 }
 

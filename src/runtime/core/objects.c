@@ -350,6 +350,8 @@ static __attribute__((cold, noinline)) void report_destroyed(uint64_t object, en
 void hd__touch_object(const void *object, size_t size, enum hd_obj_kind kind, bool destroyed, uint64_t pc) {
   hd__take_signals();
   hd__block_check((uint64_t)object, size, HD_A_WRITE, pc);
+  if (HD_UNLIKELY(hd__on_other_stack((uint64_t)object)) && rt.nunjoined)
+    hd__lend((uint64_t)object, false, pc);
   if (HD_UNLIKELY(init_epoch == rt.epoch)) check_init((uint64_t)object, pc);
   if (HD_UNLIKELY(destroyed)) report_destroyed((uint64_t)object, kind, pc);
 }
@@ -372,13 +374,15 @@ void hd__object_destroyed(uint64_t object, enum hd_obj_kind kind) {
 
 /* ---- memory that is freed ---- */
 
-/* What freeing is to such an object. A thread may still leave a barrier that was destroyed. */
+/* What freeing is to such an object. */
 static unsigned end_of(unsigned kind) {
   switch (kind) {
     case HD_OBJ_MUTEX: return HD_OP_MDESTROY;
     case HD_OBJ_COND: return HD_OP_CDESTROY;
     case HD_OBJ_RWLOCK: return HD_OP_RWDESTROY;
     case HD_OBJ_SEM: return HD_OP_SEMDESTROY;
+    case HD_OBJ_BARRIER: return HD_OP_BDESTROY;
+    case HD_OBJ_ONCE: return HD_OP_ONCE_FREED;
     default: return HD_OP_NONE;
   }
 }
@@ -391,8 +395,8 @@ static void object_freed(uint64_t at, uint64_t pc) {
   for (unsigned i = 0; i < rt.nthreads; i++) {
     struct hd_thread *t = &rt.thread[i];
     if (t != rt.cur && t->state <= HD_T_BLOCKED && t->op.object == at &&
-        end_of(hd_op_object(t->op.kind)) == op)
-      t->gone = HD_GONE_FREED;
+        end_of(hd_op_object(t->op.kind)) == op && hd_op_effect(t->op.kind, 0) != HD_EFF_LEAVE)
+      t->gone = HD_GONE_FREED; /* a thread may still leave a barrier */
   }
 }
 

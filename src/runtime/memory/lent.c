@@ -9,7 +9,8 @@
  * Invariants
  *  1. A thread's clock does not grow between two of its scheduling points. So it is enough to look at each of them, before
  *     its operation, whether a frame with such accesses is gone.
- *  2. An address below the innermost frame may have been made by alloca: it counts as part of that frame. */
+ *  2. An address below the innermost frame may have been made by alloca: it counts as part of that frame, if it is above the
+ *     stack pointer with which the thread called the function that it is in. Else nothing lives there. */
 #include "runtime/core/core.h"
 #include "runtime/core/drive.h"
 #include "runtime/core/finding.h"
@@ -43,6 +44,22 @@ static uint32_t depth_of(const struct hd_thread *t, uint64_t addr) {
   return k < d ? k + 1 : d;
 }
 
+/* Where the program's stack ends at its call of the function that the thread waits in: just above the return address. 0: not
+ * known. */
+static uint64_t called_at(const struct hd_thread *t) {
+  uint64_t top = t->calls[t->call - t->calls - 1].sp, low = (uint64_t)t->ctx.sp;
+  if (low > top || top - low > 1u << 20) return 0; /* it is on another stack */
+  for (uint64_t at = (top & ~7ull) + 16; at >= low; at -= 8) /* the hook of the entry has noted its own frame */
+    if (*(const uint64_t *)at == t->op.pc) return at + 8;
+  return 0;
+}
+
+/* Invariant 2. pre: the address is below the thread's innermost frame. */
+static bool is_dead(const struct hd_thread *t, uint64_t addr) {
+  uint64_t end = called_at(t);
+  return end && addr < end && end - addr < HD_FIRST_STACK;
+}
+
 static void note(uint64_t pc) { hd__inexact(HD_INEXACT_DEAD_FRAME, pc); }
 
 void hd__lend(uint64_t addr, bool write, uint64_t pc) {
@@ -59,6 +76,10 @@ void hd__lend(uint64_t addr, bool write, uint64_t pc) {
   if (!owner || owner->state == HD_T_DONE || owner->call == owner->calls) {
     if (!owner || owner->state == HD_T_DONE || owner->op.kind == HD_OP_EXIT || owner->op.kind == HD_OP_END)
       note(pc);
+    return;
+  }
+  if (addr < owner->call[-1].sp && is_dead(owner, addr)) {
+    note(pc);
     return;
   }
   uint32_t depth = depth_of(owner, addr), clock = hd_vc_get(&me->vc, me->id);

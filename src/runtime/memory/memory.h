@@ -76,7 +76,14 @@ void hd__shadow_free(uint64_t addr, uint64_t size, uint64_t pc);
 
 #define HD_FIRST_STACK (8ull << 20) /* as much of it as most systems allow */
 void hd__lent_init(void);           /* there are more stacks */
-/* The running thread accesses memory on such a stack, which is not its own, beside other threads. */
+/* Whether the address may be on the stack of another thread than the running one. */
+static inline bool hd__on_other_stack(uint64_t addr) {
+  const struct hd_ident *own = rt.cur->ident;
+  if (addr - rt.stacks.first < HD_FIRST_STACK) return own != NULL;
+  if (HD_LIKELY(addr - rt.stacks.lo >= rt.stacks.size)) return false;
+  return !own || addr < (uint64_t)own->stack_lo || addr >= (uint64_t)own->stack_hi;
+}
+/* The running thread accesses memory on such a stack, beside other threads. */
 void hd__lend(uint64_t addr, bool write, uint64_t pc);
 /* The block [addr, addr+size) is new: forgets the accesses to its addresses. */
 void hd__shadow_forget(uint64_t addr, uint64_t size);

@@ -635,14 +635,6 @@ static __attribute__((noinline, cold)) void look_between(uint64_t addr, uint64_t
   }
 }
 
-/* Whether the address may be on the stack of another thread. */
-static inline bool on_other_stack(uint64_t addr) {
-  const struct hd_ident *own = rt.cur->ident;
-  if (addr - rt.stacks.first < HD_FIRST_STACK) return own != NULL;
-  if (HD_LIKELY(addr - rt.stacks.lo >= rt.stacks.size)) return false;
-  return !own || addr < (uint64_t)own->stack_lo || addr >= (uint64_t)own->stack_hi;
-}
-
 static __attribute__((noinline)) void access_general(uint64_t addr, uint64_t size, unsigned flags,
                                                      uint64_t pc) {
   hd__access_cas(addr, size, flags, pc, NULL);
@@ -666,7 +658,7 @@ static __attribute__((noinline)) void access_any(uint64_t addr, uint64_t size, u
   else if (size <= WORDS_MAX)
     recorded = !(flags & ~(HD_A_WRITE | HD_A_FREE)) && some_words(addr, size, flags, pc);
   if (HD_LIKELY(recorded)) {
-    if (HD_UNLIKELY(on_other_stack(addr)) && rt.nunjoined) hd__lend(addr, flags & HD_A_WRITE, pc);
+    if (HD_UNLIKELY(hd__on_other_stack(addr)) && rt.nunjoined) hd__lend(addr, flags & HD_A_WRITE, pc);
     return;
   }
   access_general(addr, size, flags, pc);
@@ -679,7 +671,7 @@ static __attribute__((noinline)) void access_any(uint64_t addr, uint64_t size, u
 void hd__access_slow(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc) {
   bool checked = hd__heap_owns(addr) ? addr >= hd__live.lo && addr + size <= hd__live.hi : !hd__before_freed;
   if (HD_UNLIKELY(flags > HD_A_WRITE || (addr & 7) + size > 8 || !checked || rt.looks ||
-                  on_other_stack(addr)))
+                  hd__on_other_stack(addr)))
     access_any(addr, size, flags, pc);
   else if (!one_word(addr, size, flags, pc, true))
     access_general(addr, size, flags, pc);
@@ -798,7 +790,7 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
       g = (addr & ~7ull) - 8; /* others have run: start over */
     }
   }
-  if (HD_UNLIKELY(on_other_stack(addr)) && rt.nunjoined) hd__lend(addr, flags & HD_A_WRITE, pc);
+  if (HD_UNLIKELY(hd__on_other_stack(addr)) && rt.nunjoined) hd__lend(addr, flags & HD_A_WRITE, pc);
   if (rt.nunjoined && check && !raced && hd__heap_owns(addr) && hd__heap_foreign(addr))
     look_at_allocation(addr, size, flags, pc);
   record_all(addr, end, flags, pc);

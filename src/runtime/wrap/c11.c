@@ -80,7 +80,7 @@ HD_EXPORT void mtx_destroy(mtx_t *m) {
 
 int HD_IN(mtx_lock)(mtx_t *m);
 int HD_IN(mtx_lock)(mtx_t *m) {
-  if (!hot.active) return real_mtx_lock(m);
+  if (!hot.active) return hd__constructor_takes(HD_CONSTRUCTED_MUTEX, m, real_mtx_lock(m), HD_CALLER);
   uint64_t pc = HD_CALLER;
   hd__spin_lock((uint64_t)m, pc);
   return result(hd__mutex_lock(MUTEX(m), pc));
@@ -88,17 +88,21 @@ int HD_IN(mtx_lock)(mtx_t *m) {
 
 int HD_IN(mtx_trylock)(mtx_t *m);
 int HD_IN(mtx_trylock)(mtx_t *m) {
-  return HD_LEAVE(hot.active ? result(hd__mutex_trylock(MUTEX(m), HD_CALLER)) : real_mtx_trylock(m));
+  return HD_LEAVE(hot.active
+                      ? result(hd__mutex_trylock(MUTEX(m), HD_CALLER))
+                      : hd__constructor_takes(HD_CONSTRUCTED_MUTEX, m, real_mtx_trylock(m), HD_CALLER));
 }
 
 int HD_IN(mtx_timedlock)(mtx_t *restrict m, const struct timespec *restrict at);
 int HD_IN(mtx_timedlock)(mtx_t *restrict m, const struct timespec *restrict at) {
-  return HD_LEAVE(hot.active ? result(hd__mutex_lock_until(MUTEX(m), CLOCK_REALTIME, at, HD_CALLER))
-                             : real_mtx_timedlock(m, at));
+  return HD_LEAVE(hot.active
+                      ? result(hd__mutex_lock_until(MUTEX(m), CLOCK_REALTIME, at, HD_CALLER))
+                      : hd__constructor_takes(HD_CONSTRUCTED_MUTEX, m, real_mtx_timedlock(m, at), HD_CALLER));
 }
 
 HD_EXPORT int mtx_unlock(mtx_t *m) {
-  return HD_LEAVE(hot.active ? result(hd__mutex_unlock(MUTEX(m), HD_CALLER)) : real_mtx_unlock(m));
+  return HD_LEAVE(hot.active ? result(hd__mutex_unlock(MUTEX(m), HD_CALLER))
+                             : hd__constructor_gives(m, real_mtx_unlock(m)));
 }
 
 HD_EXPORT int cnd_init(cnd_t *c) {

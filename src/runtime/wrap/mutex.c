@@ -238,7 +238,8 @@ HD_EXPORT int pthread_mutex_consistent(pthread_mutex_t *m) {
 
 int HD_IN(pthread_mutex_lock)(pthread_mutex_t *m);
 int HD_IN(pthread_mutex_lock)(pthread_mutex_t *m) {
-  if (HD_UNLIKELY(!hot.active)) return real_pthread_mutex_lock(m);
+  if (HD_UNLIKELY(!hot.active))
+    return hd__constructor_takes(HD_CONSTRUCTED_MUTEX, m, real_pthread_mutex_lock(m), HD_CALLER);
   uint64_t pc = HD_CALLER;
   hd__spin_lock((uint64_t)m, pc);
   return HD_LEAVE(hd__mutex_lock(m, pc));
@@ -246,21 +247,26 @@ int HD_IN(pthread_mutex_lock)(pthread_mutex_t *m) {
 
 int HD_IN(pthread_mutex_trylock)(pthread_mutex_t *m);
 int HD_IN(pthread_mutex_trylock)(pthread_mutex_t *m) {
-  return HD_LEAVE(HD_LIKELY(hot.active) ? hd__mutex_trylock(m, HD_CALLER) : real_pthread_mutex_trylock(m));
+  return HD_LEAVE(HD_LIKELY(hot.active) ? hd__mutex_trylock(m, HD_CALLER)
+                                        : hd__constructor_takes(HD_CONSTRUCTED_MUTEX, m,
+                                                                real_pthread_mutex_trylock(m), HD_CALLER));
 }
 
 int HD_IN(pthread_mutex_timedlock)(pthread_mutex_t *m, const struct timespec *at);
 int HD_IN(pthread_mutex_timedlock)(pthread_mutex_t *m, const struct timespec *at) {
   return HD_LEAVE(hot.active ? hd__mutex_lock_until(m, CLOCK_REALTIME, at, HD_CALLER)
-                             : real_pthread_mutex_timedlock(m, at));
+                             : hd__constructor_takes(HD_CONSTRUCTED_MUTEX, m,
+                                                     real_pthread_mutex_timedlock(m, at), HD_CALLER));
 }
 
 int HD_IN(pthread_mutex_clocklock)(pthread_mutex_t *m, clockid_t clock, const struct timespec *at);
 int HD_IN(pthread_mutex_clocklock)(pthread_mutex_t *m, clockid_t clock, const struct timespec *at) {
   return HD_LEAVE(hot.active ? hd__mutex_lock_until(m, clock, at, HD_CALLER)
-                             : real_pthread_mutex_clocklock(m, clock, at));
+                             : hd__constructor_takes(HD_CONSTRUCTED_MUTEX, m,
+                                                     real_pthread_mutex_clocklock(m, clock, at), HD_CALLER));
 }
 
 HD_EXPORT int pthread_mutex_unlock(pthread_mutex_t *m) {
-  return HD_LEAVE(HD_LIKELY(hot.active) ? hd__mutex_unlock(m, HD_CALLER) : real_pthread_mutex_unlock(m));
+  return HD_LEAVE(HD_LIKELY(hot.active) ? hd__mutex_unlock(m, HD_CALLER)
+                                        : hd__constructor_gives(m, real_pthread_mutex_unlock(m)));
 }

@@ -204,7 +204,7 @@ static int lock_for(pthread_rwlock_t *l, bool write, const struct hd_until *unti
   return late ? ETIMEDOUT : 0;
 }
 
-static int lock_now(pthread_rwlock_t *l, bool write, uint64_t pc) {
+int hd__rwlock_lock(pthread_rwlock_t *l, bool write, uint64_t pc) {
   hd__spin_lock((uint64_t)l, pc);
   return lock_for(l, write, NULL, pc);
 }
@@ -284,48 +284,63 @@ HD_EXPORT int pthread_rwlock_destroy(pthread_rwlock_t *l) {
 
 int HD_IN(pthread_rwlock_rdlock)(pthread_rwlock_t *l);
 int HD_IN(pthread_rwlock_rdlock)(pthread_rwlock_t *l) {
-  return HD_LEAVE(hot.active ? lock_now(l, false, HD_CALLER) : real_pthread_rwlock_rdlock(l));
+  return HD_LEAVE(
+      hot.active ? hd__rwlock_lock(l, false, HD_CALLER)
+                 : hd__constructor_takes(HD_CONSTRUCTED_READER, l, real_pthread_rwlock_rdlock(l), HD_CALLER));
 }
 
 int HD_IN(pthread_rwlock_wrlock)(pthread_rwlock_t *l);
 int HD_IN(pthread_rwlock_wrlock)(pthread_rwlock_t *l) {
-  return HD_LEAVE(hot.active ? lock_now(l, true, HD_CALLER) : real_pthread_rwlock_wrlock(l));
+  return HD_LEAVE(
+      hot.active ? hd__rwlock_lock(l, true, HD_CALLER)
+                 : hd__constructor_takes(HD_CONSTRUCTED_WRITER, l, real_pthread_rwlock_wrlock(l), HD_CALLER));
 }
 
 int HD_IN(pthread_rwlock_timedrdlock)(pthread_rwlock_t *l, const struct timespec *at);
 int HD_IN(pthread_rwlock_timedrdlock)(pthread_rwlock_t *l, const struct timespec *at) {
   return HD_LEAVE(hot.active ? lock_until(l, false, CLOCK_REALTIME, at, HD_CALLER)
-                             : real_pthread_rwlock_timedrdlock(l, at));
+                             : hd__constructor_takes(HD_CONSTRUCTED_READER, l,
+                                                     real_pthread_rwlock_timedrdlock(l, at), HD_CALLER));
 }
 
 int HD_IN(pthread_rwlock_timedwrlock)(pthread_rwlock_t *l, const struct timespec *at);
 int HD_IN(pthread_rwlock_timedwrlock)(pthread_rwlock_t *l, const struct timespec *at) {
   return HD_LEAVE(hot.active ? lock_until(l, true, CLOCK_REALTIME, at, HD_CALLER)
-                             : real_pthread_rwlock_timedwrlock(l, at));
+                             : hd__constructor_takes(HD_CONSTRUCTED_WRITER, l,
+                                                     real_pthread_rwlock_timedwrlock(l, at), HD_CALLER));
 }
 
 int HD_IN(pthread_rwlock_clockrdlock)(pthread_rwlock_t *l, clockid_t clock, const struct timespec *at);
 int HD_IN(pthread_rwlock_clockrdlock)(pthread_rwlock_t *l, clockid_t clock, const struct timespec *at) {
-  return HD_LEAVE(hot.active ? lock_until(l, false, clock, at, HD_CALLER)
-                             : real_pthread_rwlock_clockrdlock(l, clock, at));
+  return HD_LEAVE(hot.active
+                      ? lock_until(l, false, clock, at, HD_CALLER)
+                      : hd__constructor_takes(HD_CONSTRUCTED_READER, l,
+                                              real_pthread_rwlock_clockrdlock(l, clock, at), HD_CALLER));
 }
 
 int HD_IN(pthread_rwlock_clockwrlock)(pthread_rwlock_t *l, clockid_t clock, const struct timespec *at);
 int HD_IN(pthread_rwlock_clockwrlock)(pthread_rwlock_t *l, clockid_t clock, const struct timespec *at) {
-  return HD_LEAVE(hot.active ? lock_until(l, true, clock, at, HD_CALLER)
-                             : real_pthread_rwlock_clockwrlock(l, clock, at));
+  return HD_LEAVE(hot.active
+                      ? lock_until(l, true, clock, at, HD_CALLER)
+                      : hd__constructor_takes(HD_CONSTRUCTED_WRITER, l,
+                                              real_pthread_rwlock_clockwrlock(l, clock, at), HD_CALLER));
 }
 
 int HD_IN(pthread_rwlock_tryrdlock)(pthread_rwlock_t *l);
 int HD_IN(pthread_rwlock_tryrdlock)(pthread_rwlock_t *l) {
-  return HD_LEAVE(hot.active ? try_for(l, false, HD_CALLER) : real_pthread_rwlock_tryrdlock(l));
+  return HD_LEAVE(hot.active ? try_for(l, false, HD_CALLER)
+                             : hd__constructor_takes(HD_CONSTRUCTED_READER, l,
+                                                     real_pthread_rwlock_tryrdlock(l), HD_CALLER));
 }
 
 int HD_IN(pthread_rwlock_trywrlock)(pthread_rwlock_t *l);
 int HD_IN(pthread_rwlock_trywrlock)(pthread_rwlock_t *l) {
-  return HD_LEAVE(hot.active ? try_for(l, true, HD_CALLER) : real_pthread_rwlock_trywrlock(l));
+  return HD_LEAVE(hot.active ? try_for(l, true, HD_CALLER)
+                             : hd__constructor_takes(HD_CONSTRUCTED_WRITER, l,
+                                                     real_pthread_rwlock_trywrlock(l), HD_CALLER));
 }
 
 HD_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *l) {
-  return HD_LEAVE(hot.active ? unlock(l, HD_CALLER) : real_pthread_rwlock_unlock(l));
+  return HD_LEAVE(hot.active ? unlock(l, HD_CALLER)
+                             : hd__constructor_gives(l, real_pthread_rwlock_unlock(l)));
 }

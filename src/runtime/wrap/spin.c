@@ -28,7 +28,7 @@ static void take(struct hd_obj *o, pthread_spinlock_t *l, uint64_t pc) {
   hd__acquire(&o->vc);
 }
 
-static int lock(pthread_spinlock_t *l, uint64_t pc) {
+int hd__spinlock_lock(pthread_spinlock_t *l, uint64_t pc) {
   struct hd_obj *o = touch(l, pc);
   hd__spin_lock((uint64_t)l, pc);
   if (owned(l)) {
@@ -97,14 +97,19 @@ HD_EXPORT int pthread_spin_destroy(pthread_spinlock_t *l) {
 
 int HD_IN(pthread_spin_lock)(pthread_spinlock_t *l);
 int HD_IN(pthread_spin_lock)(pthread_spinlock_t *l) {
-  return HD_LEAVE(hot.active ? lock(l, HD_CALLER) : real_pthread_spin_lock(l));
+  return HD_LEAVE(hot.active ? hd__spinlock_lock(l, HD_CALLER)
+                             : hd__constructor_takes(HD_CONSTRUCTED_SPIN, (void *)l,
+                                                     real_pthread_spin_lock(l), HD_CALLER));
 }
 
 int HD_IN(pthread_spin_trylock)(pthread_spinlock_t *l);
 int HD_IN(pthread_spin_trylock)(pthread_spinlock_t *l) {
-  return HD_LEAVE(hot.active ? trylock(l, HD_CALLER) : real_pthread_spin_trylock(l));
+  return HD_LEAVE(hot.active ? trylock(l, HD_CALLER)
+                             : hd__constructor_takes(HD_CONSTRUCTED_SPIN, (void *)l,
+                                                     real_pthread_spin_trylock(l), HD_CALLER));
 }
 
 HD_EXPORT int pthread_spin_unlock(pthread_spinlock_t *l) {
-  return HD_LEAVE(hot.active ? unlock(l, HD_CALLER) : real_pthread_spin_unlock(l));
+  return HD_LEAVE(hot.active ? unlock(l, HD_CALLER)
+                             : hd__constructor_gives((const void *)l, real_pthread_spin_unlock(l)));
 }

@@ -234,14 +234,21 @@ static void leave_list(FILE *f, uint64_t pc) {
 
 /* ---- explicit locks ---- */
 
+void hd__stream_lock(FILE *f, uint64_t pc) {
+  hd__block_check((uint64_t)f, sizeof *f, HD_A_WRITE, pc);
+  lock(stream_of(f), false, pc);
+  hd__block_check((uint64_t)f, sizeof *f, HD_A_WRITE, pc);
+  real_flockfile(f);
+}
+
 HD_EXPORT void flockfile(FILE *f) {
   hd__real_init();
   if (hot.active) {
-    hd__block_check((uint64_t)f, sizeof *f, HD_A_WRITE, HD_CALLER);
-    lock(stream_of(f), false, HD_CALLER);
-    hd__block_check((uint64_t)f, sizeof *f, HD_A_WRITE, HD_CALLER);
+    hd__stream_lock(f, HD_CALLER);
+  } else {
+    real_flockfile(f);
+    hd__constructor_takes(HD_CONSTRUCTED_STREAM, f, 0, HD_CALLER);
   }
-  real_flockfile(f);
 }
 
 static int try_lock(FILE *f, uint64_t pc) {
@@ -268,13 +275,17 @@ static int try_lock(FILE *f, uint64_t pc) {
 int HD_IN(ftrylockfile)(FILE *f);
 int HD_IN(ftrylockfile)(FILE *f) {
   hd__real_init();
-  int e = hot.active ? try_lock(f, HD_CALLER) : 0;
+  if (!hot.active) return hd__constructor_takes(HD_CONSTRUCTED_STREAM, f, real_ftrylockfile(f), HD_CALLER);
+  int e = try_lock(f, HD_CALLER);
   return e ? e : real_ftrylockfile(f);
 }
 
 HD_EXPORT void funlockfile(FILE *f) {
   hd__real_init();
-  if (hot.active) unlock(stream_of(f), HD_CALLER);
+  if (hot.active)
+    unlock(stream_of(f), HD_CALLER);
+  else
+    hd__constructor_gives(f, 0);
   real_funlockfile(f);
 }
 

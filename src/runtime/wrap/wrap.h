@@ -86,6 +86,32 @@ void hd__buffers_after(const struct hd_region *r, uint64_t pc);
 /* The stream is closed, or has another buffer. */
 void hd__buffers_forget(const FILE *f);
 
+/* The running thread takes the lock as flockfile does. */
+void hd__stream_lock(FILE *f, uint64_t pc);
+
+/* ---- read-write locks and spin locks ---- */
+
+int hd__rwlock_lock(pthread_rwlock_t *l, bool write, uint64_t pc);
+int hd__spinlock_lock(pthread_spinlock_t *l, uint64_t pc);
+
+/* ---- locks that constructors hold when main begins (constructors.c) ---- */
+
+enum hd_constructed {
+  HD_CONSTRUCTED_MUTEX,
+  HD_CONSTRUCTED_READER,
+  HD_CONSTRUCTED_WRITER,
+  HD_CONSTRUCTED_SPIN,
+  HD_CONSTRUCTED_STREAM,
+};
+/* libc's function has taken the lock, if the result is 0; nothing is noted but before main. Returns the result. */
+int hd__constructor_takes(enum hd_constructed kind, void *lock, int result, uint64_t pc);
+/* It has released it. */
+int hd__constructor_gives(const void *lock, int result);
+/* main is about to begin: they are released. */
+void hd__constructors_over(void);
+/* The first thread takes them again. pre: it has just started. */
+void hd__constructors_locks(void);
+
 /* ---- semaphores ---- */
 
 /* Whether a thread waits for a semaphore that a child process could post. */
