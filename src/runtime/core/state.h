@@ -65,6 +65,11 @@ static inline void hd__lookup_noted(enum hd_state state, uint32_t which, uint64_
   if (HD_UNLIKELY(hd__state_looks(state))) hd__state_look(state, which, true, pc);
 }
 
+/* The running thread's next action depends on it, and no loop waits by that. */
+static inline void hd__depends(enum hd_state state, uint64_t pc) {
+  if (HD_UNLIKELY(hd__state_changes(state))) hd__state_look(state, 0, false, pc);
+}
+
 static inline void hd__alter(enum hd_state state, uint32_t which, uint64_t pc) {
   if (HD_UNLIKELY(hd__state_changes(state))) hd__state_change(state, which, pc);
 }

@@ -169,7 +169,7 @@ void hd__signalfds_update(void); /* before they are polled */
 
 /* ---- io_socket.c ---- */
 
-bool hd__socket_is_op(long nr);
+bool hd__socket_is_op(long nr, const long *a);
 long hd__socket_call(long nr, long *a, uint64_t pc);
 long hd__socket_create(const long *a);
 long hd__socket_pair(const long *a);

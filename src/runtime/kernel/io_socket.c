@@ -24,13 +24,16 @@
 
 #define SETTLE_MS 200
 
-bool hd__socket_is_op(long nr) {
+bool hd__socket_is_op(long nr, const long *a) {
   switch (nr) {
     case SYS_bind:
     case SYS_listen:
+    case SYS_getsockname:
+    case SYS_getpeername:
     case SYS_accept:
     case SYS_accept4:
     case SYS_connect: return true;
+    case SYS_getsockopt: return a[1] == SOL_SOCKET && a[2] == SO_ACCEPTCONN;
     default: return false;
   }
 }
@@ -285,11 +288,22 @@ static long accept_call(long nr, long *a, uint64_t pc) {
   }
 }
 
+/* Who has named or connected it comes before. */
+static long address_call(long nr, const long *a, uint64_t pc) {
+  hd__io_world(HD_OP_IOLOOK, 0xffff, 0, a[0], pc);
+  long r = hd__plain(nr, a);
+  hd__io_done(false);
+  return r;
+}
+
 long hd__socket_call(long nr, long *a, uint64_t pc) {
   switch (nr) {
     case SYS_accept:
     case SYS_accept4: return accept_call(nr, a, pc);
     case SYS_connect: return connect_call(a, pc);
+    case SYS_getsockname:
+    case SYS_getpeername:
+    case SYS_getsockopt: return address_call(nr, a, pc);
     default: return name_call(nr, a, pc);
   }
 }

@@ -54,6 +54,8 @@ bool hd__hang_known(const ucontext_t *uc);
 
 /* The running thread handles its pending signals. */
 void hd__signals_deliver(void);
+/* rt_sigprocmask, as functions of libc call it for themselves. */
+long hd__signals_mask(int how, const uint64_t *set, uint64_t *old);
 /* Before an operation. */
 static inline void hd__take_signals(void) {
   if (HD_UNLIKELY(rt.cur->sig.pending.set & ~(rt.cur->sig.mask | rt.cur->sig.late)) && !rt.cur->sig.window)

@@ -249,12 +249,30 @@ static bool opens(long nr, const long *a) {
   }
 }
 
+/* Calls that may make a file longer. */
+static bool lengthens(long nr) {
+  switch (nr) {
+    case SYS_write:
+    case SYS_pwrite64:
+    case SYS_writev:
+    case SYS_pwritev:
+    case SYS_pwritev2:
+    case SYS_truncate:
+    case SYS_ftruncate:
+    case SYS_fallocate:
+    case SYS_sendfile:
+    case SYS_splice:
+    case SYS_copy_file_range: return true;
+    default: return false;
+  }
+}
+
 /* What a call depends on, as a set of states. */
 static uint32_t looks(long nr, const long *a) {
   uint32_t set = 0;
   if (hd__proc_shows_threads(nr, a)) set |= 1u << HD_STATE_THREADS;
   bool numbers = opens(nr, a) || nr == SYS_dup2 || nr == SYS_dup3;
-  if (numbers && hd__state_changes(HD_STATE_LIMITS)) set |= 1u << HD_STATE_LIMITS;
+  if ((numbers || lengthens(nr)) && hd__state_changes(HD_STATE_LIMITS)) set |= 1u << HD_STATE_LIMITS;
   bool makes;
   if (!hd__names_use(nr, a, &makes)) {
     if (makes && hd__state_changes(HD_STATE_UMASK)) set |= 1u << HD_STATE_UMASK;
@@ -299,7 +317,8 @@ void hd__state_points(long nr, const long *a, uint64_t pc) {
   if (set >> HD_STATE_CWD & 1) hd__lookup(HD_STATE_CWD, 0, pc);
   if (set >> HD_STATE_UMASK & 1) hd__lookup(HD_STATE_UMASK, 0, pc);
   if (set >> HD_STATE_THREADS & 1) hd__observe(HD_STATE_THREADS, 0, pc);
-  if (set >> HD_STATE_LIMITS & 1) hd__lookup(HD_STATE_LIMITS, RLIMIT_NOFILE, pc);
+  if (set >> HD_STATE_LIMITS & 1)
+    hd__lookup(HD_STATE_LIMITS, lengthens(nr) ? RLIMIT_FSIZE : RLIMIT_NOFILE, pc);
   if (opens(nr, a) && hd__fds_shared())
     hd__fd_reserve(nr == SYS_pipe || nr == SYS_pipe2 || nr == SYS_socketpair ? 2 : 1, pc);
 }

@@ -472,7 +472,7 @@ static bool ends(long nr) { return nr == SYS_exit_group || nr == SYS_execve || n
 static bool suspends(long nr) { return nr == SYS_pause || nr == SYS_rt_sigsuspend; }
 
 static bool serves_step(long nr, const long *a) {
-  return hd__io_is_op(nr, a) || hd__names_is_op(nr, a) || hd__wait_is_op(nr, a) || hd__socket_is_op(nr) ||
+  return hd__io_is_op(nr, a) || hd__names_is_op(nr, a) || hd__wait_is_op(nr, a) || hd__socket_is_op(nr, a) ||
          hd__child_is_op(nr) || hd__ipc_is_op(nr) || ends(nr) || kills(nr) ||
          (nr == SYS_futex && hd__futex_is_op(a)) || nr == SYS_nanosleep || nr == SYS_clock_nanosleep ||
          suspends(nr);
@@ -511,7 +511,7 @@ static long serve_step(long nr, long *a, uint64_t pc) {
   if (hd__child_is_op(nr)) return hd__child_call(nr, a, pc);
   if (hd__ipc_is_op(nr)) return hd__ipc_call(nr, a, pc);
   if (hd__wait_is_op(nr, a)) return hd__wait_call(nr, a, pc);
-  if (hd__socket_is_op(nr)) return hd__socket_call(nr, a, pc);
+  if (hd__socket_is_op(nr, a)) return hd__socket_call(nr, a, pc);
   if (hd__names_serves(nr) && !hd__io_takes(nr, a)) return names_opened(nr, a, hd__names_call(nr, a, pc));
   if (nr == SYS_nanosleep || nr == SYS_clock_nanosleep) return sleep_call(nr, a, pc);
   return hd__io_call(nr, a, pc);
@@ -545,6 +545,9 @@ long hd__serve(long nr, long *a) {
       if (a[0]) *(unsigned *)a[0] = 0;
       if (a[1]) *(unsigned *)a[1] = 0;
       return 0;
+    case SYS_rt_sigprocmask:
+      if (a[2]) hd__snapshot_touch((uint64_t)a[2], sizeof(uint64_t));
+      return hd__signals_mask((int)a[0], (const uint64_t *)a[1], (uint64_t *)a[2]);
     case SYS_getrandom: return fill_random((void *)a[0], a[1]);
     case SYS_clock_gettime: return virtual_time(a);
     case SYS_gettimeofday: return virtual_gettimeofday(a);

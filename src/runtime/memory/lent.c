@@ -49,7 +49,8 @@ static uint32_t depth_of(const struct hd_thread *t, uint64_t addr) {
 static uint64_t called_at(const struct hd_thread *t) {
   uint64_t top = t->calls[t->call - t->calls - 1].sp, low = (uint64_t)t->ctx.sp;
   if (low > top || top - low > 1u << 20) return 0; /* it is on another stack */
-  for (uint64_t at = (top & ~7ull) + 16; at >= low; at -= 8) /* the hook of the entry has noted its own frame */
+  for (uint64_t at = (top & ~7ull) + 16; at >= low;
+       at -= 8) /* the hook of the entry has noted its own frame */
     if (*(const uint64_t *)at == t->op.pc) return at + 8;
   return 0;
 }

@@ -67,8 +67,14 @@ _Noreturn void hd__overflows(uint64_t pc);
 #define WRITES(p, n) hd__writes((p), (n), HD_CALLER)
 #define READS_STRING(s) hd__reads_string((s), HD_CALLER)
 #define ALLOCATES hd__allocating(HD_CALLER)
+/* The function depends on the locale. */
+#define LOCALE hd__depends(HD_STATE_LOCALE, HD_CALLER)
 /* Local time: TZ in the environment is looked at by all but the functions that end in _r. */
-#define LOCAL_TIME_R hd__lookup(HD_STATE_ZONE, 0, HD_CALLER)
-#define LOCAL_TIME (hd__lookup(HD_STATE_ENVIRON, 0, HD_CALLER), LOCAL_TIME_R)
+#define LOCAL_TIME_R (hd__lookup(HD_STATE_ZONE, 0, HD_CALLER), hd__zone_used(false, HD_CALLER))
+#define LOCAL_TIME                                                                      \
+  (hd__lookup(HD_STATE_ENVIRON, 0, HD_CALLER), hd__lookup(HD_STATE_ZONE, 0, HD_CALLER), \
+   hd__zone_used(true, HD_CALLER))
+/* A function is about to read the time zone: again, or only if none has (hidden.c). It writes timezone, daylight, tzname. */
+void hd__zone_used(bool again, uint64_t pc);
 
 #endif

@@ -28,8 +28,6 @@
 #include "runtime/kernel/fds.h"
 #include "runtime/wrap/results.h"
 
-#define CALL(ret, name, params, args, before) RESULT(ret, name, params, args, before, false, NOTHING)
-
 /* ---- sets of signals ---- */
 
 CALL(int, sigemptyset, (sigset_t * s), (s), WRITES(s, sizeof *s))
@@ -117,6 +115,19 @@ RESULT(ssize_t, getdents64, (int fd, void *d, size_t n), (fd, d, n), NOTHING, r 
 RESULT(int, readdir_r, (DIR * d, struct dirent *restrict e, struct dirent **restrict out), (d, e, out),
        WRITES(d, 8), r == 0, WRITES(out, sizeof *out);
        if (*out) WRITES(e, e->d_reclen))
+RESULT(long, telldir, (DIR * d), (d), READS(d, 8), false, NOTHING)
+HD_EXPORT void rewinddir(DIR *d) {
+  static void *found;
+  hd__real_init();
+  WRITES(d, 8);
+  ((void (*)(DIR *))hd__original(&found, "rewinddir"))(d);
+}
+HD_EXPORT void seekdir(DIR *d, long at) {
+  static void *found;
+  hd__real_init();
+  WRITES(d, 8);
+  ((void (*)(DIR *, long))hd__original(&found, "seekdir"))(d, at);
+}
 RESULT(int, tcgetattr, (int fd, struct termios *t), (fd, t), NOTHING, r == 0, WRITES(t, sizeof *t))
 CALL(int, tcsetattr, (int fd, int when, const struct termios *t), (fd, when, t), READS(t, sizeof *t))
 
@@ -277,16 +288,15 @@ RESULT(int, pthread_attr_getstack, (const pthread_attr_t *restrict a, void **res
 
 CALL(int, fnmatch, (const char *pattern, const char *text, int flags), (pattern, text, flags),
      pattern = READS_STRING(pattern);
-     text = READS_STRING(text))
+     text = READS_STRING(text); LOCALE)
 RESULT(size_t, mbsrtowcs, (wchar_t *restrict d, const char **restrict s, size_t n, mbstate_t *restrict p),
        (d, s, n, p), READS(s, sizeof *s);
-       READS_STRING(*s), (ssize_t)r >= 0 && d, WRITES(d, (r < n ? r + 1 : n) * sizeof *d);
+       READS_STRING(*s); LOCALE, (ssize_t)r >= 0 && d, WRITES(d, (r < n ? r + 1 : n) * sizeof *d);
        WRITES(s, sizeof *s))
 RESULT(size_t, wcsrtombs, (char *restrict d, const wchar_t **restrict s, size_t n, mbstate_t *restrict p),
        (d, s, n, p), READS(s, sizeof *s);
-       if (hot.active) hd__hold_wide(*s, SIZE_MAX, HD_CALLER), (ssize_t)r >= 0 && d,
-       WRITES(d, r < n ? r + 1 : n);
-       WRITES(s, sizeof *s))
+       if (hot.active) hd__hold_wide(*s, SIZE_MAX, HD_CALLER);
+       LOCALE, (ssize_t)r >= 0 && d, WRITES(d, r < n ? r + 1 : n); WRITES(s, sizeof *s))
 #define WIDE_NUMBER(ret, name)                                                                     \
   RESULT(ret, name, (const wchar_t *restrict s, wchar_t **restrict end, int base), (s, end, base), \
          if (hot.active) hd__hold_wide(s, SIZE_MAX, HD_CALLER), true, WRITES(end, sizeof *end))
@@ -295,4 +305,5 @@ WIDE_NUMBER(unsigned long, wcstoul)
 WIDE_NUMBER(long long, wcstoll)
 WIDE_NUMBER(unsigned long long, wcstoull)
 RESULT(double, wcstod, (const wchar_t *restrict s, wchar_t **restrict end), (s, end),
-       if (hot.active) hd__hold_wide(s, SIZE_MAX, HD_CALLER), true, WRITES(end, sizeof *end))
+       if (hot.active) hd__hold_wide(s, SIZE_MAX, HD_CALLER);
+       LOCALE, true, WRITES(end, sizeof *end))

@@ -202,10 +202,10 @@ FILL(time_t, mktime, (struct tm * t), (t), LOCAL_TIME; READS(t, sizeof *t), r !=
 FILL(time_t, timegm, (struct tm * t), (t), READS(t, sizeof *t), r != -1, WRITES(t, sizeof *t))
 FILL(size_t, strftime, (char *restrict d, size_t n, const char *restrict f, const struct tm *restrict t),
      (d, n, f, t), LOCAL_TIME;
-     READS_STRING(f); READS(t, sizeof *t), r > 0, WRITES(d, r + 1))
+     READS_STRING(f); READS(t, sizeof *t); LOCALE, r > 0, WRITES(d, r + 1))
 FILL(char *, strptime, (const char *restrict s, const char *restrict f, struct tm *restrict t), (s, f, t),
      READS_STRING(s);
-     READS_STRING(f), r != NULL, WRITES(t, sizeof *t))
+     READS_STRING(f); LOCALE, r != NULL, WRITES(t, sizeof *t))
 
 /* ---- names and addresses ---- */
 

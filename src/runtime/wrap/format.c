@@ -135,6 +135,7 @@ static int render(char *d, size_t n, const char *format, va_list arguments) {
 }
 
 struct hd_held hd__hold_format(const char *format, va_list arguments, uint64_t pc) {
+  hd__depends(HD_STATE_LOCALE, pc);
   uint64_t steps = rt.path_len;
   va_list ap;
   va_copy(ap, arguments);
@@ -338,6 +339,7 @@ static int scan(const char *s, const char *format, va_list ap, int (*try)(const 
   if (n >= 0) {
     s = hd__reads_string(s, pc);
     format = hd__reads_string(format, pc);
+    hd__depends(HD_STATE_LOCALE, pc);
     struct input in = {.pc = pc, .slot = (real_strlen(s) + 1) * sizeof(wchar_t) + 16};
     pointers(&in, n, ap);
     if (n <= TRIED && !allocates && in.slot * (size_t)n <= 4096) {

@@ -70,6 +70,39 @@ RAND48(void, srand48, (long seed), (seed))
 RAND48(unsigned short *, seed48, (unsigned short seed[3]), (seed))
 RAND48(void, lcong48, (unsigned short seed[7]), (seed))
 
+/* ---- the time zone: variables that the program may read; a lock of libc's orders those who write them ---- */
+
+static void look_at_zone(bool again) {
+  time_t t = 0;
+  struct tm d;
+  if (again)
+    real_tzset();
+  else
+    real_localtime_r(&t, &d);
+}
+
+#define ZONE_VARIABLE(v)                                                    \
+  if (v != v##_before) {                                                    \
+    __typeof__(v) new = v;                                                  \
+    v = v##_before;                                                         \
+    hd__access_range((uint64_t)&v, sizeof v, HD_A_WRITE | HD_A_ATOMIC, pc); \
+    v = new;                                                                \
+  }
+
+/* Each access may be a scheduling point, before which nothing has changed. */
+void hd__zone_used(bool again, uint64_t pc) {
+  if (!hot.active) return;
+  long timezone_before = timezone;
+  int daylight_before = daylight;
+  char **name = tzname, *name_before[2] = {name[0], name[1]};
+  look_at_zone(again);
+  ZONE_VARIABLE(timezone)
+  ZONE_VARIABLE(daylight)
+  for (int i = 0; i < 2; i++)
+    if (name[i] != name_before[i])
+      hd__access_range((uint64_t)&name[i], sizeof *name, HD_A_WRITE | HD_A_ATOMIC, pc);
+}
+
 /* ---- dates: one structure for all, and one text ---- */
 
 #define DATE(name, zone)                            \
@@ -91,7 +124,10 @@ HD_EXPORT void tzset(void) {
   hd__real_init();
   hd__lookup(HD_STATE_ENVIRON, 0, HD_CALLER);
   hd__change(HD_STATE_ZONE, 0, HD_CALLER);
-  real_tzset();
+  if (hot.active)
+    hd__zone_used(true, HD_CALLER);
+  else
+    real_tzset();
 }
 
 HD_EXPORT char *asctime(const struct tm *t) {

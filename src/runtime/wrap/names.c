@@ -16,7 +16,6 @@
 #include "runtime/wrap/results.h"
 
 #define NAME(s) s = READS_STRING(s)
-#define CALL(ret, name, params, args, before) RESULT(ret, name, params, args, before, false, NOTHING)
 
 /* ---- open ---- */
 

@@ -21,7 +21,6 @@
 
 #include "runtime/wrap/results.h"
 
-#define CALL(ret, name, params, args, before) RESULT(ret, name, params, args, before, false, NOTHING)
 #define TEXT(d) WRITES(d, real_strlen(d) + 1)
 
 /* ---- strings ---- */

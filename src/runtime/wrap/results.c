@@ -24,6 +24,7 @@
 #include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <sys/timerfd.h>
+#include <sys/timex.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -238,6 +239,14 @@ RESULT(int, getnameinfo,
        if (host && nh) WRITES(host, real_strlen(host) + 1);
        if (service && ns) WRITES(service, real_strlen(service) + 1))
 
+/* ---- the system's clock ---- */
+
+#define ADJUST(name, params, args) \
+  RESULT(int, name, params, args, READS(t, sizeof *t), true, WRITES(t, sizeof *t))
+ADJUST(adjtimex, (struct timex * t), (t))
+ADJUST(ntp_adjtime, (struct timex * t), (t))
+ADJUST(clock_adjtime, (clockid_t clock, struct timex *t), (clock, t))
+
 RESULT(int, getifaddrs, (struct ifaddrs * *out), (out), ALLOCATES, r == 0, WRITES(out, sizeof *out))
 
 /* ---- characters of several bytes: which ones there are is a matter of the locale ---- */
@@ -245,18 +254,18 @@ RESULT(int, getifaddrs, (struct ifaddrs * *out), (out), ALLOCATES, r == 0, WRITE
 /* Where a character has been read in part: a variable of libc's, unless the caller has one. */
 static uint64_t partly;
 
-RESULT(size_t, __ctype_get_mb_cur_max, (void), (), LOOKS(LOCALE), false, NOTHING)
-RESULT(int, mbtowc, (wchar_t *restrict w, const char *restrict s, size_t n), (w, s, n), LOOKS(LOCALE);
+RESULT(size_t, __ctype_get_mb_cur_max, (void), (), LOCALE, false, NOTHING)
+RESULT(int, mbtowc, (wchar_t *restrict w, const char *restrict s, size_t n), (w, s, n), LOCALE;
        WRITES(&partly, sizeof partly), r >= 0 && s, READS(s, r ? (size_t)r : 1); WRITES(w, sizeof *w))
-RESULT(int, mblen, (const char *s, size_t n), (s, n), LOOKS(LOCALE);
+RESULT(int, mblen, (const char *s, size_t n), (s, n), LOCALE;
        WRITES(&partly, sizeof partly), r >= 0 && s, READS(s, r ? (size_t)r : 1))
-RESULT(int, wctomb, (char *s, wchar_t w), (s, w), LOOKS(LOCALE);
+RESULT(int, wctomb, (char *s, wchar_t w), (s, w), LOCALE;
        WRITES(&partly, sizeof partly), r > 0 && s, WRITES(s, (size_t)r))
 RESULT(size_t, mbrtowc, (wchar_t *restrict w, const char *restrict s, size_t n, mbstate_t *restrict p),
-       (w, s, n, p), LOOKS(LOCALE);
+       (w, s, n, p), LOCALE;
        if (!p) WRITES(&partly, sizeof partly), (ssize_t)r >= 0 && s, READS(s, r ? r : 1);
        WRITES(w, sizeof *w); WRITES(p, sizeof *p))
-RESULT(size_t, wcrtomb, (char *restrict s, wchar_t w, mbstate_t *restrict p), (s, w, p), LOOKS(LOCALE);
+RESULT(size_t, wcrtomb, (char *restrict s, wchar_t w, mbstate_t *restrict p), (s, w, p), LOCALE;
        if (!p) WRITES(&partly, sizeof partly), (ssize_t)r > 0 && s, WRITES(s, r); WRITES(p, sizeof *p))
 
 /* ---- numbers ---- */

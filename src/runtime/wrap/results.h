@@ -27,5 +27,7 @@ static inline void *hd__original(void **at, const char *name) {
     return r;                                                  \
   }
 #define NOTHING (void)0
+/* One that stores nothing for its caller behind the call. */
+#define CALL(ret, name, params, args, before) RESULT(ret, name, params, args, before, false, NOTHING)
 
 #endif

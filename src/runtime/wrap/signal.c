@@ -486,6 +486,32 @@ static int change_mask(int how, const sigset_t *set, sigset_t *old, uint64_t pc)
   return 0;
 }
 
+long hd__signals_mask(int how, const uint64_t *set, uint64_t *old) {
+  struct hd_thread *t = rt.cur;
+  uint64_t mask = t->sig.mask;
+  if (set && how == SIG_BLOCK)
+    t->sig.mask |= *set;
+  else if (set && how == SIG_UNBLOCK)
+    t->sig.mask &= ~*set;
+  else if (set && how == SIG_SETMASK)
+    t->sig.mask = *set;
+  else if (set)
+    return -EINVAL;
+  t->sig.mask &= ~(bit(SIGKILL) | bit(SIGSTOP));
+  if (old) *old = mask;
+  return 0;
+}
+
+void hd__signals_jump(uint64_t sp, const sigset_t *mask, uint64_t pc) {
+  struct hd_thread *t = rt.cur;
+  if (t->sig.handling && sp > t->sig.floor) {
+    t->sig.handling = 0;
+    t->sig.floor = 0;
+    hd__new_segment(t);
+  }
+  if (mask) change_mask(SIG_SETMASK, mask, NULL, pc);
+}
+
 HD_EXPORT int pthread_sigmask(int how, const sigset_t *set, sigset_t *old) {
   READS(set, sizeof *set);
   WRITES(old, sizeof *old);

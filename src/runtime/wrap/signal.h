@@ -18,6 +18,9 @@ extern uint64_t hd__signal_word[HD_MAX_THREADS];
 /* Brings it up to date. */
 void hd__signal_show(void);
 
+/* longjmp continues at sp: the handlers below have ended. mask: that is the signal mask from then on, unless NULL. */
+void hd__signals_jump(uint64_t sp, const sigset_t *mask, uint64_t pc);
+
 /* The event of a wait that a signal has ended, or of a handler that comes first. */
 void hd__signal_event(unsigned flags);
 

@@ -120,6 +120,7 @@ HD_EXPORT int strcoll(const char *s, const char *t) {
   hd__real_init();
   s = READS_STRING(s);
   t = READS_STRING(t);
+  LOCALE;
   return real_strcoll(s, t);
 }
 
@@ -127,6 +128,7 @@ HD_EXPORT size_t strxfrm(char *restrict d, const char *restrict s, size_t n) {
   hd__real_init();
   if (hot.active) {
     s = READS_STRING(s);
+    LOCALE;
     size_t k = real_strxfrm(NULL, s, 0) + 1;
     WRITES(d, k < n ? k : n);
   }
@@ -228,6 +230,7 @@ static int base_of(const char *function, int base) {
   ret name params {                                                                                 \
     hd__real_init();                                                                                \
     if (!hot.active) return real_##name inactive;                                                   \
+    LOCALE;                                                                                         \
     bool keep = (follow) && hd__keep_begin();                                                       \
     struct hd_held h = hd__hold(s, name##_bytes, type, HD_CALLER);                                  \
     const char *from = s;                                                                           \
@@ -401,6 +404,7 @@ HD_EXPORT wchar_t *wcschr(const wchar_t *s, wchar_t c) {
 HD_EXPORT size_t mbstowcs(wchar_t *restrict d, const char *restrict s, size_t n) {
   hd__real_init();
   if (hot.active) s = READS_STRING(s);
+  LOCALE;
   if (hot.active && d) {
     size_t k = real_mbstowcs(NULL, s, 0);
     if (k != (size_t)-1) WRITES(d, (k < n ? k + 1 : n) * WIDE);
@@ -411,6 +415,7 @@ HD_EXPORT size_t mbstowcs(wchar_t *restrict d, const char *restrict s, size_t n)
 HD_EXPORT size_t wcstombs(char *restrict d, const wchar_t *restrict s, size_t n) {
   hd__real_init();
   if (hot.active) s = wide(hd__hold_wide(s, SIZE_MAX, HD_CALLER));
+  LOCALE;
   if (hot.active && d) {
     size_t k = real_wcstombs(NULL, s, 0);
     if (k != (size_t)-1) WRITES(d, k < n ? k + 1 : n);

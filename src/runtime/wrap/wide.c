@@ -12,7 +12,6 @@
 #include "runtime/wrap/results.h"
 
 #define WIDE sizeof(wchar_t)
-#define CALL(ret, name, params, args, before) RESULT(ret, name, params, args, before, false, NOTHING)
 
 static void reads_wide(const wchar_t *s, size_t max, uint64_t pc) {
   if (hot.active && s) hd__hold_wide(s, max, pc);
@@ -29,13 +28,13 @@ CALL(wchar_t *, wcspbrk, (const wchar_t *s, const wchar_t *t), (s, t), READS_WID
 CALL(wchar_t *, wcschrnul, (const wchar_t *s, wchar_t c), (s, c), READS_WIDE(s))
 CALL(size_t, wcsspn, (const wchar_t *s, const wchar_t *t), (s, t), READS_WIDE(s); READS_WIDE(t))
 CALL(size_t, wcscspn, (const wchar_t *s, const wchar_t *t), (s, t), READS_WIDE(s); READS_WIDE(t))
-CALL(int, wcscoll, (const wchar_t *s, const wchar_t *t), (s, t), READS_WIDE(s); READS_WIDE(t))
-CALL(int, wcscasecmp, (const wchar_t *s, const wchar_t *t), (s, t), READS_WIDE(s); READS_WIDE(t))
+CALL(int, wcscoll, (const wchar_t *s, const wchar_t *t), (s, t), READS_WIDE(s); READS_WIDE(t); LOCALE)
+CALL(int, wcscasecmp, (const wchar_t *s, const wchar_t *t), (s, t), READS_WIDE(s); READS_WIDE(t); LOCALE)
 CALL(int, wcsncasecmp, (const wchar_t *s, const wchar_t *t, size_t n), (s, t, n), READS_SOME(s, n);
      READS_SOME(t, n))
-CALL(int, wcswidth, (const wchar_t *s, size_t n), (s, n), READS_SOME(s, n))
-RESULT(size_t, wcsxfrm, (wchar_t *restrict d, const wchar_t *restrict s, size_t n), (d, s, n), READS_WIDE(s),
-       r < n, WRITES(d, (r + 1) * WIDE))
+CALL(int, wcswidth, (const wchar_t *s, size_t n), (s, n), READS_SOME(s, n); LOCALE)
+RESULT(size_t, wcsxfrm, (wchar_t *restrict d, const wchar_t *restrict s, size_t n), (d, s, n), READS_WIDE(s);
+       LOCALE, r < n, WRITES(d, (r + 1) * WIDE))
 RESULT(wchar_t *, wcpcpy, (wchar_t *restrict d, const wchar_t *restrict s), (d, s), READS_WIDE(s), true,
        WRITES(d, (size_t)(r - d + 1) * WIDE))
 CALL(wchar_t *, wcpncpy, (wchar_t *restrict d, const wchar_t *restrict s, size_t n), (d, s, n),
@@ -53,10 +52,10 @@ RESULT(size_t, wcsftime,
        (wchar_t *restrict d, size_t n, const wchar_t *restrict f, const struct tm *restrict t), (d, n, f, t),
        LOCAL_TIME;
        READS_WIDE(f); READS(t, sizeof *t), r > 0, WRITES(d, (r + 1) * WIDE))
-RESULT(float, wcstof, (const wchar_t *restrict s, wchar_t **restrict end), (s, end), READS_WIDE(s),
-       end != NULL, WRITES(end, sizeof *end))
-RESULT(long double, wcstold, (const wchar_t *restrict s, wchar_t **restrict end), (s, end), READS_WIDE(s),
-       end != NULL, WRITES(end, sizeof *end))
+RESULT(float, wcstof, (const wchar_t *restrict s, wchar_t **restrict end), (s, end), READS_WIDE(s);
+       LOCALE, end != NULL, WRITES(end, sizeof *end))
+RESULT(long double, wcstold, (const wchar_t *restrict s, wchar_t **restrict end), (s, end), READS_WIDE(s);
+       LOCALE, end != NULL, WRITES(end, sizeof *end))
 
 /* ---- conversions ---- */
 
