@@ -48,6 +48,10 @@ FEATURES = {
     "stream": 3,  # calls and sections on one stream
     "init": 3,  # objects that are initialised, or again, while others use them
     "state": 3,  # of the process: environment, working directory, file mode mask, handlers
+    "named": 2,  # named semaphores
+    "socket": 2,  # naming and connecting a socket, and looking at its names
+    "limit": 2,  # of the size of files
+    "locale": 2,  # setting it, and functions that depend on it
     "libc": 3,  # memory that libc reads and writes on behalf of the program
     "hidden": 2,  # variables inside libc: of random numbers
     "timed": 2,
@@ -83,13 +87,14 @@ FEATURES = {
 
 # A program without any of these has nothing to schedule.
 BASE = {"atomic", "plain", "lock", "trylock", "cond", "once", "volatile", "rwlock", "readers", "semaphore", "futex", "pipe", "eventfd", "full", "epoll", "file", "filelock", "stream", "writers", "init", "state",
+        "named", "socket", "limit", "locale",
         "libc", "hidden"}
 
 # What is prepared for a program (program.h): the names that need it; by an expression, or by a call at its beginning.
 NEEDS = {"FOLDER": "chdir|cwd_length", "CHANNEL": "channel|prepare_epoll", "COUNTER": "counter|prepare_epoll",
          "FILE": "file|spare|locked", "TEXT": "text|text_at|text_size",
          "SIGNALS": r"\w*SIG[A-Z]+\w*|\w*kill|raise|mask|pending|take_signal|ignores|handled|action|interrupt_calls"}
-CALLS = {"full": "narrow|pair|top", "epoll": "poller|ready_ones", "timerfd": "timer|set_timer", "ends": "ending|ended"}
+CALLS = {"socket": "plug|give_name|has_name", "limit": "limit_files", "full": "narrow|pair|top", "epoll": "poller|ready_ones", "timerfd": "timer|set_timer", "ends": "ending|ended"}
 
 SIZES = (("uint8_t", 1), ("uint16_t", 2), ("uint32_t", 4), ("uint32_t", 4), ("uint64_t", 8))
 
@@ -709,6 +714,35 @@ class Generator:
             "SEE(umask(%s));" % self.r.choice(("022", "077")),
             "SEE(signal(SIGHUP, %s) == SIG_IGN);" % self.r.choice(("SIG_IGN", "SIG_DFL")),
             "SEE(ignores(SIGHUP));")))]
+
+    def do_named(self, depth):
+        return [Node(self.r.choice((
+            "SEE(open_named(%s));" % self.r.choice(("O_CREAT", "O_CREAT", "O_CREAT | O_EXCL", "0")),
+            "SEE(take_named());",
+            "SEE(post_named());",
+            "SEE(sem_unlink(\"/hd_fuzz\"));")))]
+
+    def do_socket(self, depth):
+        return [Node(self.r.choice((
+            "SEE(give_name(bind, 0));",
+            "SEE(give_name(connect, %d));" % self.r.choice((9, 9, 7)),
+            "SEE(has_name(getsockname));",
+            "SEE(has_name(getpeername));")))]
+
+    def do_limit(self, depth):
+        return [Node(self.r.choice((
+            "SEE(limit_files(%s));" % self.r.choice(("1", "2", "RLIM_INFINITY")),
+            "SEE(pwrite(file, \"gh\", 2, 0));",
+            "SEE(ftruncate(file, %d));" % self.r.choice((1, 3)),
+            "SEE(size_of(file));")))]
+
+    def do_locale(self, depth):
+        return [Node(self.r.choice((
+            "SEE(setlocale(LC_ALL, \"%s\") != 0);" % self.r.choice(("C", "C.UTF-8")),
+            "SEE(iswalpha(0xe9) != 0);",
+            "SEE(towupper(0xe9));",
+            "SEE(mbstowcs(NULL, \"\\303\\251\", 0));",
+            "SEE(MB_CUR_MAX);")))]
 
     def do_libc(self, depth):
         # Strings of one length: how much of a string a call reads must not depend on an unordered write to it.

@@ -11,6 +11,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <locale.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -24,12 +26,15 @@
 #include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
+#include <wchar.h>
+#include <wctype.h>
 
 #include <heddle.h>
 
@@ -245,6 +250,46 @@ static inline int ready(int fd, int timeout) {
   struct pollfd p = {fd, POLLIN, 0};
   return poll(&p, 1, timeout);
 }
+
+/* ---- named semaphores, the names of a socket, the limit of the size of files ---- */
+
+static inline int open_named(int flags) { return sem_open("/hd_fuzz", flags, 0600, 1) != SEM_FAILED; }
+
+static inline int take_named(void) {
+  sem_t *s = sem_open("/hd_fuzz", 0);
+  return s == SEM_FAILED ? 9 : sem_trywait(s) == 0;
+}
+
+static inline int post_named(void) {
+  sem_t *s = sem_open("/hd_fuzz", 0);
+  return s == SEM_FAILED ? 9 : sem_post(s) == 0;
+}
+
+int plug = -1;
+
+static inline void prepare_socket(void) {
+  if ((plug = socket(AF_INET, SOCK_DGRAM, 0)) < 0) abort();
+}
+
+static inline int give_name(int (*call)(int, const struct sockaddr *, socklen_t), int port) {
+  struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+  return call(plug, (struct sockaddr *)&a, sizeof a);
+}
+
+static inline int has_name(int (*call)(int, struct sockaddr *, socklen_t *)) {
+  struct sockaddr_in a = {0};
+  socklen_t size = sizeof a;
+  return call(plug, (struct sockaddr *)&a, &size) == 0 && a.sin_port != 0;
+}
+
+static inline int limit_files(rlim_t most) {
+  struct rlimit l;
+  getrlimit(RLIMIT_FSIZE, &l);
+  l.rlim_cur = most;
+  return setrlimit(RLIMIT_FSIZE, &l);
+}
+
+static inline void prepare_limit(void) { signal(SIGXFSZ, SIG_IGN); }
 
 /* ---- descriptors that may be full, that are waited for together, timers, ends of threads ---- */
 

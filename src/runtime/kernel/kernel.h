@@ -181,6 +181,8 @@ void hd__state_points(long nr, const long *a, uint64_t pc);
 bool hd__process_serves(long nr);
 long hd__process_serve(long nr, const long *a);
 void hd__process_begin(void);
+/* The running thread is about to make that call, which may depend on a limit. */
+void hd__process_limit(long nr);
 /* Whether the limit of descriptors that the program has set forbids this number. */
 bool hd__fd_over_limit(long fd);
 

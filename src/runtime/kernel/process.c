@@ -6,7 +6,9 @@
  *     (state.h): a relative path depends on the working directory, a new file on the mask, a new descriptor on its limit.
  *  2. Limits are kept here, since a lowered hard limit cannot be raised again. That of descriptors is enforced here, and
  *     concerns those of the program only; soft limits of files, core dumps and locked memory are passed on.
- *  3. Priorities are accepted and returned, and have no effect. */
+ *  3. A call that may make a file longer obeys the limit that its thread looked at before the operations of the call, as the
+ *     kernel reads the limit first.
+ *  4. Priorities are accepted and returned, and have no effect. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -267,6 +269,23 @@ static bool lengthens(long nr) {
   }
 }
 
+static HD_EXEC_LARGE struct {
+  uint32_t epoch;
+  rlim_t most;
+} looked[HD_MAX_THREADS]; /* invariant 3 */
+
+static void look_at_size(uint64_t pc) {
+  hd__lookup(HD_STATE_LIMITS, RLIMIT_FSIZE, pc);
+  looked[rt.cur->id].epoch = rt.epoch;
+  looked[rt.cur->id].most = limit_of(RLIMIT_FSIZE).rlim_cur;
+}
+
+void hd__process_limit(long nr) {
+  if (!passed || !lengthens(nr) || !rt.cur || looked[rt.cur->id].epoch != rt.epoch) return;
+  struct rlimit soft = {looked[rt.cur->id].most, start[RLIMIT_FSIZE].rlim_max};
+  if (passed >> RLIMIT_FSIZE & 1) real_limit(RLIMIT_FSIZE, &soft, NULL);
+}
+
 /* What a call depends on, as a set of states. */
 static uint32_t looks(long nr, const long *a) {
   uint32_t set = 0;
@@ -317,8 +336,10 @@ void hd__state_points(long nr, const long *a, uint64_t pc) {
   if (set >> HD_STATE_CWD & 1) hd__lookup(HD_STATE_CWD, 0, pc);
   if (set >> HD_STATE_UMASK & 1) hd__lookup(HD_STATE_UMASK, 0, pc);
   if (set >> HD_STATE_THREADS & 1) hd__observe(HD_STATE_THREADS, 0, pc);
-  if (set >> HD_STATE_LIMITS & 1)
-    hd__lookup(HD_STATE_LIMITS, lengthens(nr) ? RLIMIT_FSIZE : RLIMIT_NOFILE, pc);
+  if ((set >> HD_STATE_LIMITS & 1) && lengthens(nr))
+    look_at_size(pc);
+  else if (set >> HD_STATE_LIMITS & 1)
+    hd__lookup(HD_STATE_LIMITS, RLIMIT_NOFILE, pc);
   if (opens(nr, a) && hd__fds_shared())
     hd__fd_reserve(nr == SYS_pipe || nr == SYS_pipe2 || nr == SYS_socketpair ? 2 : 1, pc);
 }

@@ -428,6 +428,7 @@ static long retry_fault(long nr, const long *a) {
 }
 
 long hd__plain(long nr, const long *a) {
+  hd__process_limit(nr);
   touch_buffers(nr, a);
   long r = hd_sys6(nr, a[0], a[1], a[2], a[3], a[4], a[5]);
   return r == -EFAULT ? retry_fault(nr, a) : r;

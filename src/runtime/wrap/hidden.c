@@ -205,6 +205,7 @@ TEXT(gcvt, (double x, int n, char *d), (x, n, d))
     UNSAFE(getopt);                 \
     WRITES(&optind, sizeof optind); \
     WRITES(&optarg, sizeof optarg); \
+    READS(&opterr, sizeof opterr);  \
     return real_##name args;        \
   }
 struct option;
