@@ -8,7 +8,10 @@
  *  1. Locks of the process never exclude each other. They do exclude those of descriptions, and the other way round. flock
  *     is a world of its own.
  *  2. All requests for one file depend on each other, whatever they ask for.
- *  3. Locks that were released stay in the list: they say since when a request could have been granted. */
+ *  3. Locks that were released stay in the list: they say since when a request could have been granted.
+ *  4. Between the event that disabled a request and the one that enabled it, it was disabled all the time (struct hd_ready).
+ *     That is not so where threads share a description: while one of them has a lock by it, the request of another, which
+ *     gives that lock up before it waits, can go on. The reason io-retried is noted then, see `windows`. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -24,7 +27,7 @@
 
 struct hd_file_lock {
   const void *owner; /* description, or the_process */
-  bool flock, exclusive, held;
+  bool flock, exclusive, held, waits;
   uint16_t thread;          /* that took it */
   uint64_t from, to;        /* bytes, the last included */
   uint32_t taken, released; /* events, counted from 1 */
@@ -57,6 +60,19 @@ static const struct hd_file_lock *converted(const struct hd_chan *c, const struc
     if (l->held && l->flock && want->flock && l->owner == want->owner && l->exclusive != want->exclusive)
       return l;
   return NULL;
+}
+
+/* Whether invariant 4 may be broken, for this request or one of another thread by the same description. */
+static bool windows(const struct hd_chan *c, const struct hd_file_lock *want) {
+  bool shared = false, others = false;
+  for (const struct hd_file_lock *l = c->locks; l; l = l->next) {
+    if (!l->flock) continue;
+    if (l->owner != want->owner)
+      others = true;
+    else if (l->thread != want->thread && l->exclusive != want->exclusive && (l->waits || want->waits))
+      shared = true;
+  }
+  return shared && others;
 }
 
 /* Since when the request could be granted, or could not. */
@@ -209,14 +225,18 @@ long hd__flock_call(const long *a, uint64_t pc) {
   bool unlock = (a[1] & ~LOCK_NB) == LOCK_UN, waits = !unlock && !(a[1] & LOCK_NB);
   long b[6] = {a[0], a[1] | LOCK_NB}, drop[6] = {a[0], LOCK_UN};
   struct request q = ask(HD_OP_FLOCK, a[0], waits, pc);
-  q.want = (struct hd_file_lock){
-      .flock = true, .exclusive = (a[1] & ~LOCK_NB) == LOCK_EX, .thread = rt.cur->id, .to = UINT64_MAX};
+  q.want = (struct hd_file_lock){.flock = true,
+                                 .exclusive = (a[1] & ~LOCK_NB) == LOCK_EX,
+                                 .waits = waits,
+                                 .thread = rt.cur->id,
+                                 .to = UINT64_MAX};
   for (;;) {
     hd__io_point(&q.io);
     const struct hd_file_lock *own = q.io.d ? converted(q.io.d->chan, &q.want) : NULL;
     bool converts = own != NULL, busy = q.io.d && excluded(q.io.d->chan, &q.want);
     /* Two threads with one description: what let the request go is not one event. */
-    if (own && waits && own->thread != rt.cur->id) hd__inexact(HD_INEXACT_IO_RETRIED, pc);
+    if ((own && waits && own->thread != rt.cur->id) || (q.io.d && !unlock && windows(q.io.d->chan, &q.want)))
+      hd__inexact(HD_INEXACT_IO_RETRIED, pc);
     long r = hd__plain(SYS_flock, waits && converts && busy ? drop : b);
     if (q.io.d && converts && busy)
       give_up(q.io.d->chan, &q.want); /* also if it fails: the old lock is lost */
