@@ -64,6 +64,8 @@ int hd_present_search(struct hd_options *o, enum hd_verb verb);
 /* The same as one rank of a cluster: only the first presents anything. */
 struct hd_cluster;
 int hd_present_cluster(struct hd_options *o, struct hd_cluster *c);
+/* Writes the text; on a terminal, lines are broken between words. */
+void hd_print(int fd, struct hd_str *text);
 /* Prints a finding as it is confirmed, in the requested format. */
 void hd_present_found(const struct hd_options *o, int fd, const struct hd_finding *f);
 /* Prints a finding as text. */

@@ -65,7 +65,7 @@ static void print_result(const struct aim *a, const struct hd_goal *g, const str
     if (!r->facts)
       hd_str_add(&out, "  no facts about the code: build with `heddle cc --facts` for a guided search\n");
   }
-  hd_write_all(a->fd, out.s, out.n);
+  hd_print(a->fd, &out);
   hd_str_fini(&out);
 }
 
@@ -119,7 +119,7 @@ static void pass_over(struct aim *a, const struct hd_warning *w, const char *why
   struct hd_str out;
   hd_str_init(&out);
   hd_str_addf(&out, "%s: not confirmed: %s\n", w->title, why);
-  if (!a->o->quiet) hd_write_all(a->fd, out.s, out.n);
+  if (!a->o->quiet) hd_print(a->fd, &out);
   hd_str_fini(&out);
   json_array_append_new(a->parts, json_pack("{s:o,s:i,s:o,s:s,s:i,s:i,s:i,s:o}", "warning",
                                             hd_json_text(w->title), "alike", (int)w->alike, "lines",
@@ -155,7 +155,7 @@ static int aim_at_warnings(struct aim *a, const struct hd_aim_config *config, st
                   a->missed);
     else
       hd_str_addf(&out, "%s: no warning in it\n", a->o->from);
-    hd_write_all(a->fd, out.s, out.n);
+    hd_print(a->fd, &out);
     hd_str_fini(&out);
   }
   hd_warnings_fini(&w);

@@ -38,14 +38,20 @@ static void on_startup_output(void *arg, const char *text, size_t n) {
 
 static const char *plural(uint64_t n) { return n == 1 ? "" : "s"; }
 
-static void add_table(struct hd_str *out, const struct hd_forecast *f, bool ran) {
+#define TABLE_WIDTH 72 /* columns of the whole table */
+
+/* On a narrow terminal, without what was filtered and solved. */
+static void add_table(struct hd_str *out, const struct hd_forecast *f, bool ran, unsigned columns) {
   struct hd_forecast_row r;
-  hd_str_addf(out, "  %-10s %10s %9s %7s %9s%s %8s\n", "detector", "candidates", "filtered", "solved",
+  bool whole = columns >= TABLE_WIDTH;
+  hd_str_addf(out, "  %-10s %10s%s %9s%s %8s\n", "detector", "candidates", whole ? "  filtered  solved" : "",
               "predicted", ran ? " confirmed" : "", "seconds");
   for (int at = 0; hd_forecast_next(f, &at, &r);) {
-    hd_str_addf(out, "  %-10s %10llu %9llu %7llu %9llu", hd_detector_name[r.detector],
-                (unsigned long long)r.stats.candidates, (unsigned long long)r.stats.filtered,
-                (unsigned long long)r.stats.solved, (unsigned long long)r.stats.predicted);
+    hd_str_addf(out, "  %-10s %10llu", hd_detector_name[r.detector], (unsigned long long)r.stats.candidates);
+    if (whole)
+      hd_str_addf(out, " %9llu %7llu", (unsigned long long)r.stats.filtered,
+                  (unsigned long long)r.stats.solved);
+    hd_str_addf(out, " %9llu", (unsigned long long)r.stats.predicted);
     if (ran) hd_str_addf(out, " %9llu", (unsigned long long)r.confirmed);
     hd_str_addf(out, " %8.3f\n", r.stats.seconds);
   }
@@ -135,10 +141,10 @@ static void print_result(const struct predict *p, const struct hd_forecast *f, b
                 p->findings, plural(p->findings));
   }
   hd_str_addf(&out, " (%.2f s)\n", s[0] + s[1] + s[2]);
-  add_table(&out, f, ran);
+  add_table(&out, f, ran, hd_style_of(p->fd, false).width);
   add_rest(&out, f, ran);
   add_notes(&out, f);
-  hd_write_all(p->fd, out.s, out.n);
+  hd_print(p->fd, &out);
   hd_str_fini(&out);
 }
 
@@ -321,7 +327,7 @@ static void print_followed(const struct predict *p, size_t traces, size_t predic
       "%s%zu of these executions did something new: %zu more order%s from %s, %llu execution%s, %zu finding%s.\n",
       findings ? "\n" : "", traces, predictions, plural(predictions), traces == 1 ? "it" : "them",
       (unsigned long long)executions, plural(executions), findings, plural(findings));
-  hd_write_all(p->fd, out.s, out.n);
+  hd_print(p->fd, &out);
   hd_str_fini(&out);
 }
 

@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char cc_help[] =
     "The compiler's own options pass through unchanged; Heddle adds its instrumentation\n"
@@ -236,6 +237,68 @@ bool hd_verbs_next(size_t *at, struct hd_verb_info *out) {
   return true;
 }
 
+/* Where the second column of the line begins, after two spaces or more; its indent if it has one column. */
+static size_t second_column(const char *line, size_t n) {
+  size_t indent = strspn(line, " ");
+  for (size_t i = indent; i + 2 < n; i++)
+    if (line[i] == ' ' && line[i + 1] == ' ') return i + strspn(line + i, " ");
+  return indent;
+}
+
+/* Whether the line only goes on with the text of the one before, which ended with that character. Lines that are indented a
+ * little are examples, and lists. */
+static bool goes_on(const char *line, size_t n, size_t column, char last) {
+  return n && (column == 0 || column > 4) && strspn(line, " ") == column &&
+         second_column(line, n) == column && !strchr(".;:", last);
+}
+
+/* The text for a terminal: lines of a paragraph, or of a second column, are broken anew. */
+static void reflow(struct hd_str *out, const char *text, size_t width) {
+  size_t at = 0, column = 0; /* of the text of the line */
+  char last = '\0';
+  for (const char *line = text; *line; line += strcspn(line, "\n"), line += *line == '\n') {
+    size_t n = strcspn(line, "\n"), i = 0;
+    if (line > text && goes_on(line, n, column, last)) {
+      i = column;
+    } else {
+      if (line > text) hd_str_addc(out, '\n');
+      at = i = second_column(line, n);
+      column = i > width / 2 ? strspn(line, " ") + 4 : i;
+      hd_str_addn(out, line, i);
+      last = ' ';
+    }
+    while (i < n) {
+      size_t word = strcspn(line + i, " \n");
+      if (word && at + (last != ' ') + word > width && at > column) {
+        hd_str_addf(out, "\n%*s", (int)column, "");
+        at = column;
+      } else if (last != ' ') {
+        hd_str_addc(out, ' ');
+        at++;
+      }
+      hd_str_addn(out, line + i, word);
+      at += word;
+      i += word + strspn(line + i + word, " ");
+      last = 'x';
+    }
+    last = n ? line[n - 1] : '\0';
+  }
+  hd_str_addc(out, '\n');
+}
+
+/* The texts are written for 110 columns. */
+static void print(struct hd_str *text) {
+  if (isatty(STDOUT_FILENO)) {
+    struct hd_str out;
+    hd_str_init(&out);
+    reflow(&out, text->s, hd_style_of(STDOUT_FILENO, false).width);
+    hd_str_fini(text);
+    *text = out;
+  }
+  fputs(text->s, stdout);
+  hd_str_fini(text);
+}
+
 /* Adds the lines of `text`, all but the first indented. */
 static void add_indented(struct hd_str *out, const char *text, int column) {
   for (; *text; text++) {
@@ -298,8 +361,7 @@ static bool verb_help(const char *name) {
       }
     }
     hd_str_add(&out, verbs[i].text);
-    fputs(out.s, stdout);
-    hd_str_fini(&out);
+    print(&out);
     return true;
   }
   return false;
@@ -323,9 +385,14 @@ int hd_help(int argc, char **argv) {
     if (verb_help(argv[1])) return 0;
     return hd_unknown_verb(argv[1]);
   }
-  printf("heddle %s: finds the schedules in which threaded C and C++ programs fail\n\n", HD_VERSION);
-  for (size_t i = 0; i < COUNT(verbs); i++) printf("  heddle %-8s  %s\n", verbs[i].name, verbs[i].first);
-  printf("\n`heddle help VERB` shows details; `heddle --version` prints the version.\n"
-         "\n  heddle cc -g test.c -o test && heddle check -- ./test\n");
+  struct hd_str out;
+  hd_str_init(&out);
+  hd_str_addf(&out, "heddle %s: finds the schedules in which threaded C and C++ programs fail\n\n",
+              HD_VERSION);
+  for (size_t i = 0; i < COUNT(verbs); i++)
+    hd_str_addf(&out, "  heddle %-8s  %s\n", verbs[i].name, verbs[i].first);
+  hd_str_add(&out, "\n`heddle help VERB` shows details; `heddle --version` prints the version.\n"
+                   "\n  heddle cc -g test.c -o test && heddle check -- ./test\n");
+  print(&out);
   return 0;
 }

@@ -24,7 +24,7 @@ struct present {
 
 /* ---- while the search runs ---- */
 
-static void print(int fd, struct hd_str *text) {
+void hd_print(int fd, struct hd_str *text) {
   hd_live_line(NULL);
   if (isatty(fd)) hd_text_fold(text, hd_style_of(fd, false).width);
   hd_write_all(fd, text->s, text->n);
@@ -119,7 +119,7 @@ void hd_present_found(const struct hd_options *o, int fd, const struct hd_findin
     hd_text_finding(&text, f, &style);
   else
     hd_lines_finding(&text, f, o->format);
-  print(fd, &text);
+  hd_print(fd, &text);
   hd_str_fini(&text);
 }
 
@@ -180,7 +180,7 @@ static int conclude(const struct present *p, const struct hd_session *s, struct 
     hd_text_summary(&text, sum, &style);
     if (p->o->covered) hd_str_add(&text, p->o->covered->s);
     if (p->verb == HD_VERB_CHECK && sum->stop == HD_STOP_INTERRUPTED) add_continuing(&text, p->o, sum);
-    print(p->fd, &text);
+    hd_print(p->fd, &text);
     hd_str_fini(&text);
   }
   int rc = hd_outputs_write(p->o, sum, hd_session_cwd(s), err);
@@ -250,7 +250,7 @@ void hd_present_finding(int fd, const struct hd_finding *f, bool full) {
   hd_str_init(&text);
   struct hd_style style = hd_style_of(fd, full);
   hd_text_finding(&text, f, &style);
-  hd_write_all(fd, text.s, text.n);
+  hd_print(fd, &text);
   hd_str_fini(&text);
 }
 

@@ -173,29 +173,33 @@ static bool is_of_thread(const struct hd_frame *f) {
   return false;
 }
 
-/* What a function of the library like std::allocator<T>::allocate allocates; NULL if it is none, or T is the library's own. */
-static char *allocated_type(const char *function) {
-  const char *at = function ? strstr(function, "allocator<") : NULL, *end;
-  if (!at) at = function ? strstr(function, "std::vector<") : NULL;
-  if (!at) return NULL;
-  at = strchr(at, '<') + 1;
+/* Whether it is a function of the library that allocates, like std::allocator<T>::allocate. *type: T, NULL if that is the
+ * library's own. An allocator among the arguments of another template, as of std::map<...>, is none. */
+static bool allocates(const char *function, char **type) {
+  size_t name = function ? strcspn(function, "<") : 0;
+  bool allocator = name >= 9 && strncmp(function + name - 9, "allocator", 9) == 0;
+  bool vector = name >= 11 && strncmp(function + name - 11, "std::vector", 11) == 0;
+  *type = NULL;
+  if (!function || !function[name] || (!allocator && !vector)) return false;
+  const char *at = function + name + 1, *end;
   int depth = 0;
   for (end = at; *end && (depth > 0 || !strchr(",>", *end)); end++) depth += (*end == '<') - (*end == '>');
   bool own = strncmp(at, "std::", 5) == 0 || strncmp(at, "__", 2) == 0;
-  return own || end == at || end - at >= MAX_NAME ? NULL : hd_sprintf("%.*s", (int)(end - at), at);
+  if (!own && end > at && end - at < MAX_NAME) *type = hd_sprintf("%.*s", (int)(end - at), at);
+  return true;
 }
 
 /* The site of an allocation by its innermost call in the user's source. */
 static struct site find_site(struct hd_symbolizer *s, const struct hd_block_rec *rec) {
   struct site site = {0};
   char *type = NULL;
-  bool over = false;
+  bool over = false, known = false;
   for (size_t i = 0; i < HD_BLOCK_PCS && rec->pc[i] && !over; i++) {
     struct hd_frames frames = {0};
     hd_symbolize_pc(s, rec->pc[i], false, &frames);
     for (size_t k = 0; k < frames.n && !over; k++) {
       const struct hd_frame *f = &frames.v[k];
-      if (!type && hd__is_plumbing(f)) type = allocated_type(f->function);
+      if (!known && hd__is_plumbing(f)) known = allocates(f->function, &type);
       over = is_of_thread(f) || (!hd__is_plumbing(f) && f->line);
       if (over && !is_of_thread(f))
         site = (struct site){rec->pc[i], rec->size, hd_strdup(f->path), NULL, f->line, 0};

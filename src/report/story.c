@@ -169,6 +169,13 @@ static void add_what(struct builder *t, struct hd_str *out, const struct hd_even
   unsigned object = hd_op_object(e->op.kind);
   const char *verb = NULL, *after = "";
   bool reads = hd_op_effect(e->op.kind, 0) == HD_EFF_SHARE;
+  if (object == HD_OBJ_ONCE && (effect == HD_EFF_ACQUIRE || effect == HD_EFF_LOOK)) {
+    char *name = hd_symbolize_object(t->sym, e->op.object);
+    hd_str_addf(out, "%s: %s", name ? name : "once-control",
+                effect == HD_EFF_ACQUIRE ? "first call" : "called before");
+    free(name);
+    return;
+  }
   switch (effect) {
     case HD_EFF_FREE: hd_str_add(out, "frees it"); return;
     case HD_EFF_RELEASE:
@@ -182,13 +189,10 @@ static void add_what(struct builder *t, struct hd_str *out, const struct hd_even
     case HD_EFF_TAKE: verb = "semaphore"; break;
     case HD_EFF_ACQUIRE:
     case HD_EFF_SHARE:
-      if (object != HD_OBJ_ONCE)
-        verb = hd_op_second(e->op.kind, e->flags) == HD_EFF_RETURN ? "is woken and retakes" : "takes";
+      verb = hd_op_second(e->op.kind, e->flags) == HD_EFF_RETURN ? "is woken and retakes" : "takes";
       break;
     case HD_EFF_LOOK:
-    case HD_EFF_LOOK_SHARED:
-      if (object != HD_OBJ_ONCE) verb = object == HD_OBJ_SEM ? "semaphore" : "fails to take";
-      break;
+    case HD_EFF_LOOK_SHARED: verb = object == HD_OBJ_SEM ? "semaphore" : "fails to take"; break;
     default:
       if (object == HD_OBJ_MEMORY) return;
   }
@@ -688,6 +692,28 @@ static void mark_own_reads(struct builder *t, uint8_t *mark) {
   }
 }
 
+/* Marks what the line that failed has read, also what no other thread has written to: that may be what is wrong. */
+static void mark_failing_line(struct builder *t, uint8_t *mark) {
+  const struct hd_place *p = hd_finding_place(t->f);
+  struct hd_row at = {.thread = p ? p->thread_no : 0};
+  if ((t->f->kind != HD_KIND_ASSERTION && t->f->kind != HD_KIND_CRASH) || !p || !take_frame(&at, &p->stack))
+    return;
+  bool same = true;
+  for (size_t i = t->r->n, n = 0; i-- > 0 && same && n < OWN_READS;) {
+    const struct hd_event *e = &t->r->event[i];
+    if (e->op.thread != p->thread_no) continue;
+    struct hd_row row = {.thread = p->thread_no};
+    bool inside;
+    same = locate(t, i, &row, &inside) && same_line(&row, &at);
+    clear_place(&row);
+    if (!same || inside || e->op.kind >= HD_OP_COUNT || hd_op_effect(e->op.kind, e->flags) != HD_EFF_READ)
+      continue;
+    mark[i] = BOTH;
+    n++;
+  }
+  clear_place(&at);
+}
+
 /* Numbers the events of the rows as in the trace of the run. */
 static void number_events(struct hd_story *s, const struct hd_recording *r) {
   uint64_t number = 0;
@@ -726,6 +752,7 @@ struct hd_story *hd_story_new(const struct hd_recording *r, const struct hd_find
   uint8_t *mark = hd_analysis_mark(r->event, r->n, ends, hd_story_ends(f, ends, HD_MAX_SITES));
   uint8_t *distance = hd__story_why(r, f, sym);
   t.distance = distance;
+  mark_failing_line(&t, mark);
   add_rows(&t, mark);
   if (s->row.n <
       2) { /* nothing that another thread did led to it: what the thread itself has read may say why */

@@ -454,6 +454,23 @@ char *hd_symbolize_block(struct hd_symbolizer *s, uint64_t addr) {
   return s->blocks ? hd__block_name(s->blocks, s, addr, true) : NULL;
 }
 
+/* The variable at the address, from the symbol table; NULL if there is none. At the first address of a section the linker has
+ * symbols of its own, without a size: they are no variables. */
+static const char *variable_at(Dwfl_Module *mod, uint64_t addr, uint64_t *offset) {
+  GElf_Sym sym;
+  const char *name = dwfl_module_addrinfo(mod, addr, offset, &sym, NULL, NULL, NULL);
+  bool is_object = name && GELF_ST_TYPE(sym.st_info) == STT_OBJECT;
+  if (is_object && sym.st_size) return *offset < sym.st_size ? name : NULL;
+  for (int i = 0, n = dwfl_module_getsymtab(mod); i < n; i++) {
+    GElf_Addr at;
+    const char *other = dwfl_module_getsym_info(mod, i, &sym, &at, NULL, NULL, NULL);
+    if (!other || GELF_ST_TYPE(sym.st_info) != STT_OBJECT || addr - at >= sym.st_size) continue;
+    *offset = addr - at;
+    return other;
+  }
+  return is_object ? name : NULL;
+}
+
 char *hd_symbolize_object(struct hd_symbolizer *s, uint64_t addr) {
   const char *state = hd_state_text(addr);
   if (state) return hd_strdup(state);
@@ -463,10 +480,9 @@ char *hd_symbolize_object(struct hd_symbolizer *s, uint64_t addr) {
     char *local = local_name(s, addr);
     return local || !s->blocks ? local : hd__block_name(s->blocks, s, addr, false);
   }
-  GElf_Sym sym;
   GElf_Off offset;
-  const char *name = dwfl_module_addrinfo(mod, addr, &offset, &sym, NULL, NULL, NULL);
-  if (!name || GELF_ST_TYPE(sym.st_info) != STT_OBJECT || (sym.st_size && offset >= sym.st_size)) return NULL;
+  const char *name = variable_at(mod, addr, &offset);
+  if (!name) return NULL;
   char *plain = demangle(name, false);
   /* A static variable of a function is "name.123" in the symbol table. */
   char *dot = strchr(plain, '.');

@@ -395,12 +395,29 @@ static void add_minimised(struct hd_str *out, const struct hd_finding *f) {
 
 static size_t line_length(const char *s) { return strcspn(s, "\n"); }
 
-/* Two lists of lines side by side. */
-static void add_orders(struct hd_str *out, const char *left, const char *right) {
+static int longest_line(const char *s) {
+  size_t longest = 0;
+  for (; *s; s += line_length(s) + (s[line_length(s)] == '\n'))
+    if (line_length(s) > longest) longest = line_length(s);
+  return (int)longest;
+}
+
+static void add_list(struct hd_str *out, const char *head, const char *lines) {
+  hd_str_addf(out, "    %s\n", head);
+  for (; *lines; lines += line_length(lines) + (lines[line_length(lines)] == '\n'))
+    hd_str_addf(out, "      %.*s\n", (int)line_length(lines), lines);
+}
+
+/* Two lists of lines, side by side where they fit. */
+static void add_orders(struct hd_str *out, const char *left, const char *right, unsigned columns) {
   static const char head[] = "observed";
-  int width = sizeof head - 1;
-  for (const char *s = left; *s; s += line_length(s) + (s[line_length(s)] == '\n'))
-    if ((int)line_length(s) > width) width = (int)line_length(s);
+  int width = longest_line(left);
+  if (width < (int)sizeof head - 1) width = sizeof head - 1;
+  if (4 + width + 3 + longest_line(right) > (int)columns) {
+    add_list(out, head, left);
+    add_list(out, "predicted", right);
+    return;
+  }
   hd_str_addf(out, "    %-*s   predicted\n", width, head);
   while (*left || *right) {
     size_t n = line_length(left), m = line_length(right);
@@ -410,10 +427,10 @@ static void add_orders(struct hd_str *out, const char *left, const char *right) 
   }
 }
 
-static void add_replay(struct hd_str *out, const struct hd_finding *f) {
+static void add_replay(struct hd_str *out, const struct hd_finding *f, unsigned columns) {
   if (strcmp(f->strategy, HD_WANTED_NAME) == 0)
     hd_str_add(out, "  Predicted from an execution without it, and then executed.\n");
-  if (f->predicted) add_orders(out, f->observed, f->predicted);
+  if (f->predicted) add_orders(out, f->observed, f->predicted, columns);
   if (f->no_replay) hd_str_addf(out, "  It did not replay: %s\n", f->no_replay);
   if (f->untried)
     hd_str_add(out,
@@ -509,7 +526,7 @@ void hd_text_finding(struct hd_str *out, const struct hd_finding *f, const struc
     hd_str_add(out, "  hint: the program has no debug information: build with -g, and do not strip it\n");
   if (f->minimised.there) add_minimised(out, f);
   if (f->partial) hd_str_add(out, "  The process died before it could record the location.\n");
-  add_replay(out, f);
+  add_replay(out, f, style->width);
 }
 
 void hd_text_brief(struct hd_str *out, const struct hd_finding *f, const char *target) {
@@ -518,7 +535,7 @@ void hd_text_brief(struct hd_str *out, const struct hd_finding *f, const char *t
   hd_str_addf(out, "%s: %s", target, f->title);
   if (at) hd_str_addf(out, ", %s:%d", at->file, at->line);
   hd_str_addc(out, '\n');
-  add_replay(out, f);
+  add_replay(out, f, HD_WIDTH_MAX);
 }
 
 /* ---- a summary ---- */

@@ -157,3 +157,41 @@ def test_not_another(s):
     r = s.search("check", "./prog")
     s.is_bug(r, ["exit"])
     s.check("mine.other" not in r["out"], r["out"])
+
+
+def test_first_of_a_section(s):
+    """At the address of the first variable of .bss the linker has a symbol, too (__TMC_END__)."""
+    program = s.build_text("""
+#include <pthread.h>
+static int failed;
+static void *job(void *p) { failed++; return p; }
+int main(void) { pthread_t t; pthread_create(&t, 0, job, 0); failed++; pthread_join(t, 0); return 0; }
+""")
+    r = s.search("check", program, want=1)
+    s.same(r["findings"][0]["title"], "data race on `failed` (4 bytes)", "the title")
+
+
+def test_nodes_of_a_map(s):
+    """The allocator of a string that is a key says nothing about the type of a node."""
+    program = s.build_text("""
+#include <cassert>
+#include <map>
+#include <mutex>
+#include <string>
+#include <thread>
+std::mutex m;
+std::map<std::string, int> accounts;
+static void add(int n) {
+  int old;
+  { std::lock_guard<std::mutex> g(m); old = accounts["a name that is longer than that"]; }
+  { std::lock_guard<std::mutex> g(m); accounts["a name that is longer than that"] = old + n; }
+}
+int main() {
+  std::thread a(add, 100), b(add, 100);
+  a.join(), b.join();
+  assert(accounts["a name that is longer than that"] == 200);
+}
+""", suffix=".cc")
+    r = s.search("check", program, want=1)
+    s.check("= 100" in r["out"] or "writes 100" in r["out"], r["out"])
+    s.check("char[" not in r["out"], r["out"])

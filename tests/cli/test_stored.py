@@ -174,6 +174,42 @@ def test_status(s, columns):
         s.check(("--resume s.hds continues it" if save else "nothing is stored: --save FILE") in last, last)
 
 
+PLACED = """
+#include <assert.h>
+#include <pthread.h>
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static struct { int balance, deposits_of_the_day; } account_of_the_customer;
+static void *deposit(void *p) {
+  pthread_mutex_lock(&lock);
+  int old = account_of_the_customer.balance;
+  pthread_mutex_unlock(&lock);
+  pthread_mutex_lock(&lock);
+  account_of_the_customer.balance = old + 100;
+  pthread_mutex_unlock(&lock);
+  return p;
+}
+int main(void) {
+  pthread_t t;
+  pthread_create(&t, 0, deposit, 0);
+  deposit(0);
+  pthread_join(t, 0);
+  assert(account_of_the_customer.balance == 200 && "both deposits are part of the balance");
+}
+"""
+
+
+@each("60", "80", "120")
+def test_width(s, columns):
+    """No verb writes lines that are wider than the terminal, which would break them within words."""
+    s.build_text(PLACED)
+    s.run([s.heddle, "check", "--", "./prog"], want=1)
+    for verb in (["help"], ["help", "check"], ["help", "predict"], ["explain", ".heddle/1"], ["replay", ".heddle/1"], ["list"],
+                 ["check", "--", "./prog"], ["predict", "--", "./prog"], ["aim", "prog.c:12", "--", "./prog"]):
+        _, out = terminal(s, [s.heddle, *verb], 40, int(columns), b"no such text")
+        for line in re.sub(r"\033\[[0-9;]*[A-Za-z]", "", out.replace("\r", "\n")).split("\n"):
+            s.check(len(line) <= int(columns), "%s: %d columns: %r" % (" ".join(verb), len(line), line))
+
+
 def test_exit(s):
     """Of an exit status, what the program printed last: a test framework says there which test failed."""
     s.build_text(RACE.replace("static int count", "#include <stdio.h>\nstatic _Atomic int count").replace(

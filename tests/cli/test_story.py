@@ -249,3 +249,34 @@ def test_late(s):
     rows = [r for r in found["story"]["rows"] if r["line"] == line]
     s.same(sorted(r["thread"].split()[0] for r in rows), ["T1", "T2"], "who reads it")
     s.check(all("total is 0" in r["what"] for r in rows), rows)
+
+
+UNSET = """
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+struct message { atomic_int kind; };
+static struct message *_Atomic slot;
+static void *writer(void *p) {
+  struct message *m = malloc(sizeof *m);
+  atomic_store(&slot, m);
+  atomic_store(&m->kind, 5);
+  return p;
+}
+int main(void) {
+  pthread_t t;
+  pthread_create(&t, 0, writer, 0);
+  struct message *m = atomic_load(&slot);
+  if (m) assert(atomic_load(&m->kind) == 5);
+  pthread_join(t, 0);
+  free(slot);
+}
+"""
+
+
+def test_value_that_fails(s):
+    """The failing line has the value that it read, also where no other thread has written to it."""
+    found = s.search("check", s.build_text(UNSET), "--ignore", "data-race", want=1)["findings"][0]
+    last = found["story"]["rows"][-1]
+    s.same((last["line"], "kind is 0" in last["what"]), (1 + UNSET.split("\n").index("  if (m) assert(atomic_load(&m->kind) == 5);"), True), last)
