@@ -692,26 +692,41 @@ static void mark_own_reads(struct builder *t, uint8_t *mark) {
   }
 }
 
-/* Marks what the line that failed has read, also what no other thread has written to: that may be what is wrong. */
-static void mark_failing_line(struct builder *t, uint8_t *mark) {
+/* The reads of the line that failed, the last one first. Returns how many. */
+static size_t reads_of_failing_line(struct builder *t, size_t *out, size_t max) {
   const struct hd_place *p = hd_finding_place(t->f);
   struct hd_row at = {.thread = p ? p->thread_no : 0};
-  if ((t->f->kind != HD_KIND_ASSERTION && t->f->kind != HD_KIND_CRASH) || !p || !take_frame(&at, &p->stack))
-    return;
-  bool same = true;
-  for (size_t i = t->r->n, n = 0; i-- > 0 && same && n < OWN_READS;) {
+  size_t n = 0;
+  bool same = p && take_frame(&at, &p->stack);
+  for (size_t i = t->r->n; same && i-- > 0 && n < max;) {
     const struct hd_event *e = &t->r->event[i];
     if (e->op.thread != p->thread_no) continue;
     struct hd_row row = {.thread = p->thread_no};
     bool inside;
     same = locate(t, i, &row, &inside) && same_line(&row, &at);
     clear_place(&row);
-    if (!same || inside || e->op.kind >= HD_OP_COUNT || hd_op_effect(e->op.kind, e->flags) != HD_EFF_READ)
-      continue;
-    mark[i] = BOTH;
-    n++;
+    if (same && !inside && e->op.kind < HD_OP_COUNT && hd_op_effect(e->op.kind, e->flags) == HD_EFF_READ)
+      out[n++] = i;
   }
   clear_place(&at);
+  return n;
+}
+
+/* Marks what the line that failed has read, also what no other thread has written to: that may be what is wrong. Each name
+ * once; first come those that are marked. */
+static void mark_failing_line(struct builder *t, uint8_t *mark) {
+  size_t at[OWN_READS];
+  char *name[OWN_READS] = {NULL};
+  if (t->f->kind != HD_KIND_ASSERTION && t->f->kind != HD_KIND_CRASH) return;
+  size_t n = reads_of_failing_line(t, at, OWN_READS);
+  for (size_t i = 0; i < n; i++) name[i] = hd_symbolize_object(t->sym, t->r->event[at[i]].op.object);
+  for (size_t i = 0; i < n; i++) {
+    bool known = !name[i];
+    for (size_t k = 0; k < n && !known; k++)
+      known = k != i && name[k] && (mark[at[k]] & BOTH) == BOTH && strcmp(name[k], name[i]) == 0;
+    if (!known) mark[at[i]] = BOTH;
+  }
+  for (size_t i = 0; i < n; i++) free(name[i]);
 }
 
 /* Numbers the events of the rows as in the trace of the run. */
