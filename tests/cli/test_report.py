@@ -192,6 +192,38 @@ def test_widths(s, width):
     s.check(5000 < os.path.getsize(picture) < 120000, "the picture of the documentation")
 
 
+SEVEN = """
+#include <assert.h>
+#include <pthread.h>
+#include <stdatomic.h>
+static atomic_int total;
+static void *add(void *p) {
+  int t = atomic_load(&total);
+  atomic_store(&total, t + 1);
+  return p;
+}
+int main(void) {
+  pthread_t t[6];
+  for (int i = 0; i < 6; i++) pthread_create(&t[i], 0, add, 0);
+  for (int i = 0; i < 6; i++) pthread_join(t[i], 0);
+  assert(total == 6);
+}
+"""
+
+
+@each(*map(str, WIDTHS))
+def test_all_lanes(s, width):
+    """The lanes of seven threads, and what is beside them, are within the panel at every width."""
+    s.build_text(SEVEN)
+    with opened(s, make(s, "./prog"), width=int(width), height=WIDTHS[int(width)]) as b:
+        right = b.eval("Math.ceil(document.querySelector('.lanes').getBoundingClientRect().right)")
+        for what in (".lane-name", ".cell"):
+            ends = b.eval("[...document.querySelectorAll('%s')].map(e => Math.floor(e.getBoundingClientRect().right))" % what)
+            s.check(ends and max(ends) <= right, "%s ends at %s, the panel at %d" % (what, max(ends or [0]), right))
+        cut = b.eval("[...document.querySelectorAll('.lane-name b')].filter(e => e.getBoundingClientRect().right > e.parentElement.getBoundingClientRect().right).length")
+        s.same(cut, 0, "names of threads that are cut off")
+
+
 def test_finding_ways(s):
     """Search, one variable, threads, folds, the overview, and an address that keeps the step."""
     with opened(s, cache(s)) as b:

@@ -2,7 +2,8 @@
 
 const ROW = 27, GUTTER = 46, DOT = 12, SPARE = 6;
 const LONG = 24, BEGIN = 3, END = 8; /* of so many steps of one thread in a row, the first and the last ones are shown */
-const NARROW = 96; /* pixels of a lane, at least */
+const NARROW = 46; /* pixels of a lane, at least */
+const TEXT = 190; /* pixels: with less to its right, the text of a row is to the left of its lane */
 
 class Lanes {
   constructor(run, onstep, onfilter) {
@@ -127,6 +128,12 @@ class Lanes {
     this.box.setAttribute("aria-activedescendant", `step-${step}`);
   }
 
+  /* Where the text of a row is, whose lane is there. */
+  beside(x) {
+    const after = this.right - x - 2 * DOT, before = x - GUTTER - DOT;
+    return after < TEXT && before > after ? `right:${this.right - x + DOT}px;max-width:${before}px` : `left:${x + DOT}px;max-width:${after}px`;
+  }
+
   row(k) {
     const s = this.run.steps[this.order[k]];
     const [verb, object, rest] = this.run.words(s);
@@ -138,7 +145,7 @@ class Lanes {
     },
       el("span", { class: "number" }, s.number === null ? "" : String(s.number)),
       this.gaps.has(s.index) ? el("span", { class: "gap-before" }, `${plural(this.gaps.get(s.index), "step")} folded`) : null,
-      el("span", { class: "cell", title: this.run.sentence(s), style: `left:${this.x(s.thread) + DOT}px;max-width:${this.right - this.x(s.thread) - 2 * DOT}px` },
+      el("span", { class: "cell", title: this.run.sentence(s), style: this.beside(this.x(s.thread)) },
         el("span", { class: "verb" }, verb), object ? el("code", {}, object) : null, rest ? el("span", { class: "rest" }, rest) : null));
   }
 
