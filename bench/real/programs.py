@@ -252,4 +252,14 @@ PROGRAMS = [
         ['CC=gcc "$SRC"/configure -q',
          'heddle-cc %s -w -I. -I"$SRC" "$DRIVERS"/libev_loop.c "$SRC"/ev.c -o libev_loop -lm' % FLAGS],
         [check("libev_loop", BUG), check("libev_loop", UNFINISHED, *BY_DESIGN)]),
+    Program(
+        "hiredis", "hiredis", ["make"],
+        ['cp -r "$SRC" tree && make -s -C tree CC=heddle-cc OPTIMIZATION="-O1 -w" libhiredis.a',
+         'heddle-cc %s -w -Itree "$DRIVERS"/hiredis_threads.c tree/libhiredis.a -o hiredis_threads' % FLAGS],
+        [check("hiredis_threads", CLEAN)]),
+    Program(
+        "c-ares", "c-ares", ["cmake", "ninja"],
+        [cmake("-G Ninja -DCARES_STATIC=ON -DCARES_SHARED=OFF -DCARES_BUILD_TOOLS=OFF") + " && ninja",
+         'heddle-cc %s -w -I"$SRC"/include -I. "$DRIVERS"/cares_two.c lib/libcares.a -o cares_two' % FLAGS],
+        [check("cares_two", UNFINISHED)]),
 ]
