@@ -45,6 +45,7 @@
 #include "library.h"
 #include "llvm_facts.h"
 #include "llvm_inline.h"
+#include "llvm_loops.h"
 #include "llvm_symbolic.h"
 
 using namespace llvm;
@@ -636,14 +637,21 @@ extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
                   passes.addPass(KeepBitcode());
                   passes.addPass(AtomicByName());
                   passes.addPass(LookOnce());
+                  bool optimizes = level != OptimizationLevel::O0;
+                  if (optimizes) passes.addPass(createModuleToFunctionPassAdaptor(MarkLoops()));
                   /* Registered here, it comes after ThreadSanitizer, which clang registers in between. */
-                  bool inlines = level != OptimizationLevel::O0;
-                  builder.registerOptimizerLastEPCallback([inlines](ModulePassManager &last, auto...) {
+                  builder.registerOptimizerLastEPCallback([optimizes](ModulePassManager &last, auto...) {
                     last.addPass(SymbolicShadows());
-                    if (inlines) last.addPass(InlineChecks());
+                    if (!optimizes) return;
+                    last.addPass(InlineChecks());
+                    last.addPass(createModuleToFunctionPassAdaptor(MarkLoops()));
                   });
                 });
-            builder.registerOptimizerLastEPCallback(
-                [](ModulePassManager &passes, auto...) { passes.addPass(ShowAccesses()); });
+            builder.registerPeepholeEPCallback(
+                [](FunctionPassManager &passes, auto...) { passes.addPass(MarkLoops()); });
+            builder.registerOptimizerLastEPCallback([](ModulePassManager &passes, auto...) {
+              passes.addPass(UnmarkLoops());
+              passes.addPass(ShowAccesses());
+            });
           }};
 }

@@ -25,10 +25,10 @@ static int inside; /* of a critical section */
 PROGRAMS = {}
 
 
-def program(text, memory, *threads, livelock=False):
+def program(text, memory, *threads, livelock=False, options=()):
     """The variables are those of the model; x[i] is written x0, x1, ..."""
     def add(f):
-        PROGRAMS[f.__name__] = (HEADER + text, memory, f(), livelock)
+        PROGRAMS[f.__name__] = (HEADER + text, memory, f(), livelock, options)
         return f
     return add
 
@@ -517,17 +517,123 @@ def polled_beside_private():
     return polled()
 
 
+# Loops with a body, of which compilers move or copy parts: heads, first rounds, whole loops.
+@program("""static atomic_int next, now; static void check(void) { assert(now == 3); }
+T(enter) { int t = atomic_fetch_add(&next, 1); while (now != t) sched_yield(); CRITICAL; now = t + 1; return p; }
+RUN(enter, enter, enter)""", {"next": 0, "now": 0})
+def ticket_yields():
+    def enter():
+        t = yield ("add", "next", 1)
+        yield from loop("now", lambda v: v == t)
+        yield ("write", "now", t + 1)
+    return [enter] * 3
+
+
+@program("""static volatile int flag; static void check(void) {}
+T(set) { flag = 1; return p; } T(wait) { while (!flag) sched_yield(); return p; } RUN(set, wait)""", {"flag": 0}, options=["--ignore", "data-race"])
+def volatile_yields():
+    return [lambda: just(("write", "flag", 1)), lambda: loop("flag", bool)]
+
+
+@program("""static pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; static void check(void) {}
+T(enter) { while (pthread_mutex_trylock(&m)) sched_yield(); CRITICAL; pthread_mutex_unlock(&m); return p; }
+RUN(enter, enter, enter)""", {"l": 0})
+def trylock_yields():
+    def enter():
+        while not (yield ("cas", "l", 0, 1))[0]:
+            yield ("await", (("l", 1),))
+        yield ("write", "l", 0)
+    return [enter] * 3
+
+
+RING = """static atomic_int head, tail, cell[2]; static void check(void) { assert(tail == 3); }
+#define PUT(i) { while (head - tail == 2) sched_yield(); cell[i & 1] = i; head = i + 1; }
+#define GET(i) { while (head == tail) sched_yield(); assert(cell[i & 1] == i); tail = i + 1; }
+T(producer) { %s return p; } T(consumer) { %s return p; } RUN(producer, consumer)"""
+
+
+def ring_of_two():
+    def producer():
+        for i in range(3):
+            def body():
+                return (yield ("read", "head")) - (yield ("read", "tail")) != 2
+            yield from wait_for(body)
+            yield ("write", "c%d" % (i & 1), i)
+            yield ("write", "head", i + 1)
+
+    def consumer():
+        for i in range(3):
+            def body():
+                return (yield ("read", "head")) != (yield ("read", "tail"))
+            yield from wait_for(body)
+            yield ("read", "c%d" % (i & 1))
+            yield ("write", "tail", i + 1)
+    return [producer, consumer]
+
+
+@program(RING % ("for (int i = 0; i < 3; i++) PUT(i)", "for (int i = 0; i < 3; i++) GET(i)"),
+         {"head": 0, "tail": 0, "c0": 0, "c1": 0})
+def ring_in_loops():
+    return ring_of_two()
+
+
+@program(RING % ("PUT(0) PUT(1) PUT(2)", "GET(0) GET(1) GET(2)"), {"head": 0, "tail": 0, "c0": 0, "c1": 0})
+def ring_unrolled():
+    return ring_of_two()
+
+
+@program(RING % ("for (int i = 0; i < 3; i++) PUT(i)", "GET(0) GET(1) GET(2)"), {"head": 0, "tail": 0, "c0": 0, "c1": 0})
+def ring_half_unrolled():
+    return ring_of_two()
+
+
+# One place of the code looks at several flags, in every round.
+FLAGS = """static atomic_int f[3]; static void check(void) {} T(set) { f[ME] = 1; return p; } """
+
+
+@program(FLAGS + """T(wait) { for (;;) { int n = 0; for (int i = 0; i < 3; i++) n += f[i]; if (n == 3) return p; sched_yield(); } }
+RUN(set, set, set, wait)""", {"f0": 0, "f1": 0, "f2": 0})
+def all_of_three():
+    def body():
+        n = 0
+        for i in range(3):
+            n += yield ("read", "f%d" % i)
+        return n == 3
+    return [lambda i=i: just(("write", "f%d" % i, 1)) for i in range(3)] + [lambda: wait_for(body)]
+
+
+@program(FLAGS + """T(wait) { for (;;) { for (int i = 0; i < 3; i++) if (f[i]) return p; sched_yield(); } }
+RUN(set, set, wait)""", {"f0": 0, "f1": 0, "f2": 0})
+def any_of_three():
+    def body():
+        for i in range(3):
+            if (yield ("read", "f%d" % i)):
+                return True
+        return False
+    return [lambda i=i: just(("write", "f%d" % i, 1)) for i in range(2)] + [lambda: wait_for(body)]
+
+
+@program(FLAGS + """T(wait) { for (int i = 0; i < 3; i++) while (!f[i]) sched_yield(); return p; }
+RUN(set, set, set, wait)""", {"f0": 0, "f1": 0, "f2": 0})
+def each_of_three():
+    def wait():
+        for i in range(3):
+            yield from loop("f%d" % i, bool)
+    return [lambda i=i: just(("write", "f%d" % i, 1)) for i in range(3)] + [wait]
+
+
 @each(*sorted(PROGRAMS))
 def test_awaits(s, name):
-    text, memory, code, livelock = PROGRAMS[name]
+    text, memory, code, livelock, options = PROGRAMS[name]
     count, stuck, _ = classes(code, memory)
     s.same(stuck > 0, livelock, "whether the enumeration is ever stuck")
     s.write("prog.c", text)
-    for compiler, level in (("gcc", "-O0"), ("clang", "-O0"), ("gcc", "-O2"), ("clang", "-O2")):
+    moved = (("gcc", "-O1"), ("clang", "-O3")) if "sched_yield" in text else ()
+    for compiler, level in (("gcc", "-O0"), ("clang", "-O0"), ("gcc", "-O2"), ("clang", "-O2")) + moved:
         where = "%s %s" % (compiler, level)
         s.cc("prog.c", "prog", level, compiler=compiler)
         for strategy in ("optimal", "dpor"):
-            r = s.search("check", "./prog", "--strategy", strategy, "--classes", "--all")
+            r = s.search("check", "./prog", "--strategy", strategy, "--classes", "--all", *options)
             s.same((r["verdict"], r["complete"], r["classes"]), ("bug" if livelock else "clean", True, count),
                    "verdict, completeness and classes of %s, %s" % (strategy, where))
             if strategy == "optimal":

@@ -370,7 +370,12 @@ void hd__spin_event(const struct hd_op *op, unsigned flags) {
   struct hd_spin *s = &rt.cur->spin;
   if (s->again) end_repetition(s);
   follow_locks(s, op, flags);
-  s->steps += hd_op_object(op->kind) != HD_OBJ_MEMORY;
+  unsigned object = hd_op_object(op->kind);
+  bool reads =
+      object ==
+          HD_OBJ_MEMORY || /* a try that fails has only read its lock, and a repetition reads it again */
+      (object != HD_OBJ_THREAD && hd_op_is(op->kind, HD_TRAIT_TRIES) && (flags & HD_EV_FAILED));
+  s->steps += !reads;
 }
 
 /* ---- rounds ---- */
@@ -406,18 +411,44 @@ static void anchor(struct hd_thread *t, uint64_t a, uint64_t pc, bool is_known) 
   start_round(t);
 }
 
-/* The check at which the loop was entered: before it came others, or a write. Which of its checks becomes the anchor
+/* The check `back` before the last one. */
+static const struct hd_spin_look *trail(const struct hd_spin *s, unsigned back) {
+  return &s->trail[(s->ntrail - 1 - back) % HD_SPIN_TRAIL];
+}
+
+/* Whether the check `back` before the last one was among those from the `first` to the `end` before the last one. */
+static bool was_checked(const struct hd_spin *s, const struct hd_spin_look *c, unsigned first, unsigned end) {
+  for (unsigned i = first; i < end; i++)
+    if (trail(s, i)->pc == c->pc && trail(s, i)->addr == c->addr) return true;
+  return false;
+}
+
+/* A name for places of the code that are checked several times in one round, with different addresses. */
+static uint64_t walks(uint64_t pc) { return 1ull << 61 | hd_mix64(pc ^ 1ull << 60) >> 4; /* no address */ }
+
+/* Learns the check at which the loop was entered: before it came others, or a write. Which of its checks becomes the anchor
  * must not depend on when the loop was recognised. */
-static uint64_t entry_of(const struct hd_spin *s) {
-  unsigned n = s->ntrail, most = n < HD_SPIN_TRAIL ? n : HD_SPIN_TRAIL, period = 1, back;
-  while (period < most && s->trail[(n - 1 - period) % HD_SPIN_TRAIL] != s->pc) period++;
-  for (back = period; back < most; back++) {
-    uint64_t pc = s->trail[(n - 1 - back) % HD_SPIN_TRAIL];
-    bool inside = false;
-    for (unsigned i = 0; i < period && !inside; i++) inside = s->trail[(n - 1 - i) % HD_SPIN_TRAIL] == pc;
-    if (!inside) break;
+static void learn_entry(const struct hd_spin *s) {
+  unsigned n = s->ntrail - s->ntrail_wrote, most = n < HD_SPIN_TRAIL ? n : HD_SPIN_TRAIL, period = 1, end;
+  while (period < most && !was_checked(s, trail(s, 0), period, period + 1)) period++;
+  for (end = period; end < most && was_checked(s, trail(s, end), 0, period); end++) {}
+  uint64_t entry = trail(s, end - 1)->pc;
+  hd__learn(entry);
+  for (unsigned i = 0, times = 0; i < period; i++)
+    if (trail(s, i)->pc == entry && ++times > 1) hd__learn(walks(entry));
+}
+
+/* Whether the anchor moves to the check that was just made, at the entry of a known loop: not again and again between the same ones. In
+ * a loop that walks, only where the thread stays. */
+static bool moves_here(struct hd_spin *s, uint64_t pc) {
+  const struct hd_spin_look *c = trail(s, 0);
+  unsigned n = s->ntrail < HD_SPIN_TRAIL ? s->ntrail : HD_SPIN_TRAIL;
+  if (s->pc == pc && hd__spin_known(walks(pc)) && !was_checked(s, c, 1, n < 2 ? n : 2)) {
+    s->misses -= s->misses > 0;
+    return false;
   }
-  return s->trail[(n - back) % HD_SPIN_TRAIL];
+  if (!was_checked(s, c, 1, n)) return true;
+  return s->moves++ < MOVES;
 }
 
 void hd__spin_hold(void) {
@@ -471,10 +502,7 @@ static void wait_for_change(struct hd_thread *t, uint64_t a, enum hd_spin_head h
                             bool fresh) {
   struct hd_spin *s = &t->spin;
   const struct hd_guard *g = &s->guard;
-  if (fresh) {
-    uint64_t entry = entry_of(s);
-    hd__learn(entry);
-  }
+  if (fresh) learn_entry(s);
   forget_left(t, s);
   if (!g->nplaces) watch_privates(s);
   if (!g->nplaces)
@@ -624,12 +652,14 @@ bool hd__spin_check(uint64_t a, enum hd_spin_head head, uint64_t pc) {
     if (!wrote && was_read(s, a)) return true;
     end_repetition(s);
   }
-  if (wrote) s->ntrail = 0;
-  s->trail[s->ntrail++ % HD_SPIN_TRAIL] = pc;
+  if (s->trail_writes != s->writes) {
+    s->trail_writes = s->writes;
+    s->ntrail_wrote = s->ntrail;
+  }
+  s->trail[s->ntrail++ % HD_SPIN_TRAIL] = (struct hd_spin_look){pc, a};
   if (!hit) {
-    bool jump = is_known && s->moves < MOVES;
+    bool jump = is_known && moves_here(s, pc);
     if (s->pc && !jump && s->misses++ < s->window) return false;
-    s->moves += jump;
     s->window = jump || !s->window ? WINDOW : s->window < WINDOW_MAX ? s->window * 2 : WINDOW_MAX;
     anchor(t, a, pc, is_known);
     return false;

@@ -35,10 +35,11 @@ struct hd_spin {
   uint64_t registers;    /* hash of them */
   uint64_t change;       /* what is learned if the difference to the state before matters (invariant 5) */
   uint64_t round_writes; /* `writes` at the start of the round */
+  uint64_t trail_writes; /* and at the last check */
   unsigned nimage;
   unsigned nheld;
   unsigned rounds; /* without a write */
-  unsigned steps;  /* of this round that are no accesses to memory */
+  unsigned steps;  /* of this round that are neither accesses to memory nor tries that failed */
   unsigned misses; /* checks elsewhere since */
   unsigned window; /* so many are let pass before the anchor moves */
   unsigned moves;  /* of the anchor from one known loop to another */
@@ -71,13 +72,15 @@ struct hd_spin {
     unsigned times;
     uint8_t value;
   } local; /* a volatile variable on its own stack */
-  unsigned ntrail, nprivate;
+  unsigned ntrail, ntrail_wrote, nprivate;
   /* From the places of the guard on, what is beyond the counts is not defined: a new thread does not clear it. */
   struct hd_guard guard;
   struct hd_spin_read read[HD_GUARD_PLACES]; /* guard.nplaces */
-  uint64_t held[HD_SPIN_HOLDS];  /* nheld: locks taken and not released since the start of the round */
-  uint64_t own[HD_SPIN_OWN];     /* nown: what it changes itself */
-  uint64_t trail[HD_SPIN_TRAIL]; /* ntrail: places of the last checks since a write */
+  uint64_t held[HD_SPIN_HOLDS]; /* nheld: locks taken and not released since the start of the round */
+  uint64_t own[HD_SPIN_OWN];    /* nown: what it changes itself */
+  struct hd_spin_look {
+    uint64_t pc, addr;
+  } trail[HD_SPIN_TRAIL]; /* ntrail: the last checks; since ntrail_wrote without a write */
   uint64_t image
       [HD_SPIN_IMAGE]; /* nimage: the registers and the words of the stack next to them, of a known loop */
   struct hd_spin_private {
