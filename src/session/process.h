@@ -92,6 +92,7 @@ struct hd_process {
   bool alarmed;      /* HD_SIG_HANG has been sent */
   double changed_at; /* when activity was last seen, or when the alarm was sent */
   double stepped_at; /* when a visible operation was last seen */
+  uint64_t starved;  /* nanoseconds for which it had waited for a processor, when it last seemed to hang */
   struct hd_activity last;
   enum hd_process_end killed_as;
   bool killed;

@@ -4,7 +4,8 @@
  * (ctl->supervisor_stop), and a process that does not stop is killed.
  *
  * The watchdog: when none of heartbeat, events and executions has changed for the hang timeout, it sends the runtime
- * HD_SIG_HANG, so that it can record its location; if still nothing changes, SIGKILL. */
+ * HD_SIG_HANG, so that it can record its location; if still nothing changes, SIGKILL. Time for which a process is ready
+ * to run and gets no processor does not count, so that the machine's load makes no hang. */
 #include "session/session_int.h"
 
 #include "abi/attach.h"
@@ -28,6 +29,7 @@
 #define TICK_WITHOUT_PIDFD_MS 10
 #define FORK_EXIT 98   /* see ctl->fork_status */
 #define AGAIN_EXIT 94  /* see ctl->again */
+#define FORKS 3        /* generations of processes whose time is measured */
 #define GRACE 2.0      /* seconds between the request and the kill, */
 #define GRACE_LATE 1.0 /* or when its time is over */
 #define PATIENCE 60    /* seconds from an interrupt to the end of this process, whatever it does then, */
@@ -241,20 +243,54 @@ static void sound_alarm(struct hd_process *w, double now) {
   kill(w->group ? -w->pid : w->pid, HD_SIG_HANG);
 }
 
+/* The nanoseconds for which a process and its children have waited for a processor so far. */
+static uint64_t starved(pid_t pid, unsigned depth) {
+  char path[64];
+  unsigned long long ran, waited = 0;
+  snprintf(path, sizeof path, "/proc/%d/schedstat", pid);
+  FILE *f = fopen(path, "re");
+  if (f && fscanf(f, "%llu %llu", &ran, &waited) != 2) waited = 0;
+  if (f) fclose(f);
+  snprintf(path, sizeof path, "/proc/%d/task/%d/children", pid, pid);
+  f = depth ? fopen(path, "re") : NULL;
+  for (int child; f && fscanf(f, "%d", &child) == 1;) waited += starved(child, depth - 1);
+  if (f) fclose(f);
+  return waited;
+}
+
+/* The number falls when a child ends. What was waited for before the time under way only makes that longer, once. */
+static void excuse_load(struct hd_process *w, double now) {
+  uint64_t waited = starved(w->pid, FORKS);
+  double seconds = waited > w->starved ? (double)(waited - w->starved) * 1e-9 : 0;
+  w->starved = waited;
+  w->changed_at = fmin(w->changed_at + seconds, now);
+  w->stepped_at = fmin(w->stepped_at + seconds, now);
+}
+
+static bool is_stale(const struct hd_process *w, const struct hd_watch *watch, double now) {
+  return watch->step_timeout > 0 && now - w->stepped_at > watch->step_timeout;
+}
+
+static bool is_late(const struct hd_process *w, const struct hd_watch *watch, double now) {
+  if (w->alarmed) return now - w->changed_at > GRACE;
+  return is_stale(w, watch, now) || now - w->changed_at > watch->hang_timeout;
+}
+
 static void check_progress(struct hd_process *w, const struct hd_watch *watch, double now) {
   struct hd_activity p = progress_of(&w->control->ctl->status);
   if (p.path_len != w->last.path_len || p.executions != w->last.executions || p.upkeep != w->last.upkeep)
     w->stepped_at = now;
-  bool stale = watch->step_timeout > 0 && now - w->stepped_at > watch->step_timeout;
-  if (memcmp(&p, &w->last, sizeof p) != 0 && !stale) {
+  if (memcmp(&p, &w->last, sizeof p) != 0 && !is_stale(w, watch, now)) {
     w->last = p;
     w->changed_at = now;
     w->alarmed = false;
     return;
   }
-  if (w->alarmed && now - w->changed_at > GRACE)
+  if (is_late(w, watch, now)) excuse_load(w, now);
+  if (!is_late(w, watch, now)) return;
+  if (w->alarmed)
     kill_process(w, HD_PROCESS_HUNG);
-  else if (!w->alarmed && (stale || now - w->changed_at > watch->hang_timeout))
+  else
     sound_alarm(w, now);
 }
 

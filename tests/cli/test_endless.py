@@ -1,4 +1,8 @@
 """A thread that computes without end is no hang as long as something else can happen, and end it."""
+import os
+import subprocess
+import sys
+
 from scratch import each
 
 SOURCE = """
@@ -64,6 +68,34 @@ def test_hang(s):
     r = s.search("check", s.build_text(SOURCE), "--hang-timeout", "2s", args=["join"])
     f = s.is_bug(r, ["hang"])
     s.check(any(w["function"] in ("spin", "compute") for w in f["where"]), "the loop is not shown")
+
+
+SLOW = """
+#include <pthread.h>
+static volatile unsigned n;
+static void *compute(void *p) {
+  unsigned x = 1;
+  for (long i = 0; i < 300000000; i++) x = x * 3 + 1;
+  n = x;
+  return p;
+}
+int main(void) { pthread_t t; pthread_create(&t, 0, compute, 0); pthread_join(t, 0); }
+"""
+
+
+def test_load_is_no_hang(s):
+    """A fraction of a second of processor time, which takes longer than the hang timeout while seven processes share the processor."""
+    program, before = s.build_text(SLOW), os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    load = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(6)]
+    try:
+        r = s.search("check", program, "--strategy", "optimal", "--hang-timeout", "1s")
+    finally:
+        for p in load:
+            p.kill()
+            p.wait()
+        os.sched_setaffinity(0, before)
+    s.is_clean(r)
 
 
 # Rounds that change nothing are proved to have no end: no test below waits for the watchdog.
