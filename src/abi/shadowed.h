@@ -29,4 +29,7 @@ struct hd_shadowed {
 #define HD_SHADOWED_NOT 0x8000u  /* the result is negated (comparisons) */
 #define HD_SHADOWED_SWAP 0x4000u /* the operands are swapped */
 
+/* The first argument of __heddle_symbolic_bits: this | width << 16. */
+enum hd_shadowed_bits { HD_SHADOWED_COUNT, HD_SHADOWED_LEADING, HD_SHADOWED_TRAILING, HD_SHADOWED_REVERSE };
+
 #endif

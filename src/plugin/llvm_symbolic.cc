@@ -135,6 +135,10 @@ struct Shadower {
       case Intrinsic::umax:
       case Intrinsic::abs:
       case Intrinsic::bswap:
+      case Intrinsic::ctpop:
+      case Intrinsic::ctlz:
+      case Intrinsic::cttz:
+      case Intrinsic::bitreverse:
       case Intrinsic::usub_sat:
       case Intrinsic::ptrmask:
       case Intrinsic::sadd_with_overflow:
@@ -283,6 +287,10 @@ struct Shadower {
     return hook(b, "select", word, {what, sc, sa, sb, va, vb});
   }
 
+  Value *bits(IRBuilder<> &b, hd_shadowed_bits which, unsigned w, Value *s) {
+    return s == zero ? zero : hook(b, "bits", word, {id(which | w << 16), s});
+  }
+
   static uint32_t operation_of(unsigned opcode) {
     switch (opcode) {
       case Instruction::Add: return ADD;
@@ -360,6 +368,10 @@ struct Shadower {
         return {choose(b, w, c, zero, minus, b.CreateICmpULT(vx, vy), b.getInt64(0), b.CreateSub(vx, vy))};
       }
       case Intrinsic::bswap: return {hook(b, "bswap", word, {id(w), sx})};
+      case Intrinsic::ctpop: return {bits(b, HD_SHADOWED_COUNT, w, sx)};
+      case Intrinsic::ctlz: return {bits(b, HD_SHADOWED_LEADING, w, sx)};
+      case Intrinsic::cttz: return {bits(b, HD_SHADOWED_TRAILING, w, sx)};
+      case Intrinsic::bitreverse: return {bits(b, HD_SHADOWED_REVERSE, w, sx)};
       case Intrinsic::ptrmask: return {binary(b, AND, 64, sx, sy, vx, vy)};
       case Intrinsic::fshl:
       case Intrinsic::fshr: {

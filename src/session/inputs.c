@@ -88,20 +88,7 @@ static bool has_length(const struct hd_symbolic_input *x) {
   return x->flags & (HD_INPUT_STDIN | HD_INPUT_FILE) && !(x->flags & HD_INPUT_LENGTH);
 }
 
-/* A number, or the bytes: of a file so many of them. */
-static char *value_text(const struct hd_symbolic_input *x, const uint8_t *byte, uint64_t length) {
-  uint32_t size = x->size;
-  if (x->flags & (HD_INPUT_TEXT | HD_INPUT_ENVIRONMENT)) /* a string */
-    size = (uint32_t)strnlen((const char *)byte, size);
-  else if (has_length(x))
-    size = length < size ? (uint32_t)length : size;
-  else if (x->size == 1 || x->size == 2 || x->size == 4 || x->size == 8) {
-    uint64_t v = number_of(byte, size);
-    unsigned up = 64 - 8 * x->size;
-    int64_t n = (int64_t)(v << up) >> up;
-    if (n >= 0 || (x->flags & (HD_INPUT_SIGNED | HD_INPUT_RANGE))) return hd_sprintf("%lld", (long long)n);
-    return hd_sprintf("%lld or %llu", (long long)n, (unsigned long long)v);
-  }
+static char *quoted(const uint8_t *byte, uint32_t size) {
   struct hd_str text;
   hd_str_init(&text);
   hd_str_addc(&text, '"');
@@ -112,6 +99,34 @@ static char *value_text(const struct hd_symbolic_input *x, const uint8_t *byte, 
       hd_str_addf(&text, "\\x%02x", byte[i]);
   hd_str_addc(&text, '"');
   return hd_str_take(&text);
+}
+
+/* A number that may as well be a text: an array of characters has such a size, too. */
+static char *number_text(const struct hd_symbolic_input *x, const uint8_t *byte) {
+  uint64_t v = number_of(byte, x->size);
+  unsigned up = 64 - 8 * x->size, printable = 0;
+  int64_t n = (int64_t)(v << up) >> up;
+  bool is_signed = x->flags & (HD_INPUT_SIGNED | HD_INPUT_RANGE);
+  while (printable < x->size && byte[printable] >= ' ' && byte[printable] < 0x7f) printable++;
+  if (!is_signed && x->size >= 4 && printable == x->size) {
+    char *text = quoted(byte, x->size), *both = hd_sprintf("%lld or %s", (long long)n, text);
+    free(text);
+    return both;
+  }
+  if (n >= 0 || is_signed) return hd_sprintf("%lld", (long long)n);
+  return hd_sprintf("%lld or %llu", (long long)n, (unsigned long long)v);
+}
+
+/* A number, or the bytes: of a file so many of them. */
+static char *value_text(const struct hd_symbolic_input *x, const uint8_t *byte, uint64_t length) {
+  uint32_t size = x->size;
+  if (x->flags & (HD_INPUT_TEXT | HD_INPUT_ENVIRONMENT)) /* a string */
+    size = (uint32_t)strnlen((const char *)byte, size);
+  else if (has_length(x))
+    size = length < size ? (uint32_t)length : size;
+  else if (x->size == 1 || x->size == 2 || x->size == 4 || x->size == 8)
+    return number_text(x, byte);
+  return quoted(byte, size);
 }
 
 void hd_inputs_show(struct hd_finding *f, const struct hd_inputs *in, const struct hd_finding_rec *rec) {

@@ -34,10 +34,16 @@ static void number(struct trial *t, const struct hd_symbolic_input *in, uint8_t 
   uint64_t now = 0, base = in->flags & HD_INPUT_RANGE ? (uint64_t)in->lo : 0;
   memcpy(&now, at, in->size);
   unsigned up = 64u - 8u * in->size;
-  int64_t away = (int64_t)((now - base) << up) >> up; /* from the base */
-  for (int64_t step = away; step; step /= 2) {
-    uint64_t v = base + (uint64_t)(away - step);
-    if (keeps(t, at, (const uint8_t *)&v, in->size)) away -= step;
+  int64_t away = (int64_t)((now - base) << up) >> up, near = 0; /* from the base */
+  if (!away || keeps(t, at, (const uint8_t *)&base, in->size)) return;
+  while ((away > near ? (uint64_t)away - (uint64_t)near : (uint64_t)near - (uint64_t)away) > 1) {
+    /* it does not fail with `near` */
+    int64_t mid = near / 2 + away / 2 + (near % 2 + away % 2) / 2;
+    uint64_t v = base + (uint64_t)mid;
+    if (keeps(t, at, (const uint8_t *)&v, in->size))
+      away = mid;
+    else
+      near = mid;
   }
 }
 

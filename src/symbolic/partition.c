@@ -359,6 +359,7 @@ void hd_partition_saw(struct hd_partition *p, const struct hd_condition *conditi
 }
 
 #define SMALL_CHECKS 20000 /* evaluations of conditions, at most, for smaller inputs */
+#define NEAR_VALUES 300    /* of an input, to which a smaller value is looked for one by one */
 
 static bool all_hold(const struct hd_partition *p, const struct hd_core *way,
                      const struct hd_values *values) {
@@ -367,24 +368,63 @@ static bool all_hold(const struct hd_partition *p, const struct hd_core *way,
   return true;
 }
 
+/* One symbol, for make_small: its value is base + away. */
+struct shrunk {
+  uint32_t symbol;
+  unsigned width;
+  uint64_t base;
+  int64_t away;
+};
+
+static bool holds_with(const struct hd_partition *p, const struct hd_core *way, struct hd_values *values,
+                       struct shrunk *s, int64_t away, size_t *left) {
+  if (!*left) return false;
+  --*left;
+  hd_values_set(values, s->symbol, hd_bits(s->width, s->base + (uint64_t)away));
+  bool holds = all_hold(p, way, values);
+  if (holds) s->away = away;
+  hd_values_set(values, s->symbol, hd_bits(s->width, s->base + (uint64_t)s->away));
+  return holds;
+}
+
+static uint64_t distance(int64_t a, int64_t b) {
+  return a > b ? (uint64_t)a - (uint64_t)b : (uint64_t)b - (uint64_t)a;
+}
+
+/* As near to the base as it goes by halves. */
+static void halve(const struct hd_partition *p, const struct hd_core *way, struct hd_values *values,
+                  struct shrunk *s, size_t *left) {
+  int64_t near = 0;
+  if (!s->away || holds_with(p, way, values, s, 0, left)) return;
+  while (*left && distance(s->away, near) > 1) {
+    int64_t mid = near / 2 + s->away / 2 + (near % 2 + s->away % 2) / 2;
+    if (!holds_with(p, way, values, s, mid, left)) near = mid;
+  }
+}
+
+/* The nearest of a few: what holds may not hold for everything beyond it. */
+static void try_near(const struct hd_partition *p, const struct hd_core *way, struct hd_values *values,
+                     struct shrunk *s, size_t *left) {
+  for (int64_t k = 1; *left && k <= NEAR_VALUES && (uint64_t)k < distance(s->away, 0); k++)
+    if (holds_with(p, way, values, s, k, left) || holds_with(p, way, values, s, -k, left)) return;
+}
+
 /* Values that are nearer to what new inputs have, where all conditions still hold: people read them. */
 static void make_small(const struct hd_partition *p, const struct hd_symbolic *s, const struct hd_core *way,
                        struct hd_values *values) {
   size_t left = way->n ? SMALL_CHECKS / way->n : 0;
+  HD_VEC(struct shrunk) all = {0};
   for (uint32_t i = 0; i < p->range.n; i++) {
     const struct hd_leaf *l = hd_import_leaf(p->import, i);
     if (l->op != HD_EXPR_INPUT || l->a >= s->ninputs || l->a >= HD_MAX_INPUTS) continue;
     const struct hd_symbolic_input *in = &s->input[l->a];
     uint64_t base = in->flags & HD_INPUT_RANGE ? (uint64_t)in->lo : 0, now = hd_values_of(values, i);
     unsigned up = 64u - l->width;
-    int64_t away = (int64_t)((now - base) << up) >> up;  /* from the base */
-    for (int64_t step = away; step && left; step /= 2) { /* as far back as it goes */
-      hd_values_set(values, i, hd_bits(l->width, base + (uint64_t)(away - step)));
-      left--;
-      if (all_hold(p, way, values)) away -= step;
-    }
-    hd_values_set(values, i, hd_bits(l->width, base + (uint64_t)away));
+    hd_vec_push(&all, ((struct shrunk){i, l->width, base, (int64_t)((now - base) << up) >> up}));
   }
+  for (size_t i = 0; i < all.n; i++) halve(p, way, values, &all.v[i], &left);
+  for (size_t i = 0; i < all.n; i++) try_near(p, way, values, &all.v[i], &left);
+  hd_vec_free(&all);
 }
 
 /* Whether inputs lead to an open side; if so they are written. */

@@ -98,6 +98,68 @@ def test_case(s, which):
             s.check(key in given and value in (None, given[key]), "inputs: %s, not %s" % (given, inputs))
 
 
+# What functions make of a text of three characters, each one of "aB, " and the end, and of three numbers from 0 to 3.
+TEXT = {
+    "strstr": 'where(strstr(s, "aB")) * 10 + where(strstr(s, ""))',
+    "strcasestr": 'where(strcasestr(s, "ab"))',
+    "strspn": '(int)(strspn(s, "aB") * 10 + strcspn(s, ", ")) * 10 + where(strpbrk(s, ",B"))',
+    "strchrnul": "(int)(strchrnul(s, 44) - s)",
+    "strtok": 'where(strtok(s, ", ")) * 10 + where(strtok(0, " "))',
+    "strsep": "split(s)",
+    "strcasecmp": 'sign(strcasecmp(s, "Ab")) * 10 + sign(strncasecmp(s, "bA", 1))',
+    "qsort": "(qsort(v, 3, sizeof *v, order), v[0] * 100 + v[1] * 10 + v[2])",
+    "bits": "__builtin_popcount(v[0] * 5 + v[1]) * 10000 + __builtin_ctz(v[1] * 4 + v[2] + 16) * 100 + __builtin_clz(v[2] * v[2] + 1)",
+}
+
+
+@each(*TEXT)
+def test_text(s, name):
+    """All contents, as choices and as inputs, give the same results."""
+    if not CLANG:
+        return
+    s.write("prog.c", "#define _GNU_SOURCE\n" + HEAD + """#include <stdio.h>
+#ifdef CHOOSE
+#define IN(name) hd_choose(4)
+#else
+#define IN(name) (int)hd_input_range(0, 3, name)
+#endif
+static char s[4];
+static int v[3];
+static int where(const char *p) { return p ? (int)(p - s) + 1 : 0; }
+static int sign(int n) { return n > 0 ? 2 : n < 0; }
+static int order(const void *a, const void *b) { return *(const int *)b - *(const int *)a; }
+static int split(char *p) { int n = 0; for (char *t; (t = strsep(&p, ", ")); ) n = n * 10 + where(t); return n; }
+int main(void) {
+  static const char letter[] = {'a', 'B', ',', 0};
+  char label[20];
+  for (int i = 0; i < 3; i++) v[i] = IN("v"), s[i] = letter[v[i]];
+  int r = """ + TEXT[name] + """;
+  (void)where, (void)sign, (void)order, (void)split;
+  snprintf(label, sizeof label, "%d", r);
+  hd_target(label);
+}
+""")
+    s.run([s.heddle, "cc", "-DCHOOSE", "-w", "-g", "prog.c", "-o", "all"])
+    s.run([s.heddle, "cc", "--symbolic", "-w", "-g", "-O1", "prog.c", "-o", "prog"])
+    want = s.search("check", "./all", "--strategy", "optimal")
+    r = s.search("concolic", "./prog")
+    s.check(want["complete"] and r["complete"], r["inexact"])
+    s.same(sorted(r["targets"]), sorted(want["targets"]), "results")
+    s.same(want["executions"], 64, "executions of all contents")
+    s.check(r["input_classes"] <= 64, "%d classes" % r["input_classes"])
+
+
+def test_small_numbers(s):
+    """Values of a finding are the smallest that fail, also where larger ones do not."""
+    if not CLANG:
+        return
+    s.write("prog.c", HEAD + 'int main(void) { int n, k; hd_input(&n, sizeof n, "n"); hd_input(&k, sizeof k, "k");'
+            ' if (n > 100 && n % 7 == 3 && (int)((unsigned)k + 100u) < 0 && k > 0) hd_failure("found"); return 0; }\n')
+    s.run([s.heddle, "cc", "--symbolic", "-w", "-g", "prog.c", "-o", "prog"])
+    r = s.search("concolic", "./prog")
+    s.same({i["name"]: i["value"] for i in r["findings"][0]["inputs"]}, {"n": "101", "k": "2147483548"}, "inputs")
+
+
 def test_replay(s):
     """The finding has its inputs, in the text, the schedule and the replay; `check` alone does not find it."""
     if not CLANG:

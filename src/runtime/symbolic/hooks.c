@@ -80,6 +80,10 @@ HOOK(uint32_t, bswap, uint32_t w, uint32_t a) {
   return e;
 }
 
+HOOK(uint32_t, bits, uint32_t what, uint32_t a) {
+  return a ? hd__library_bits(what & 0xffff, what >> 16, a) : 0;
+}
+
 /* Whether an addition, subtraction or multiplication overflows: what = op | width << 16, HD_SHADOWED_NOT: signed. */
 HOOK(uint32_t, overflow, uint32_t what, uint32_t a, uint32_t b, uint64_t va, uint64_t vb) {
   if (!a && !b) return 0;

@@ -62,6 +62,71 @@ void hd__library_last(const void *s, size_t n, int c, uint64_t pc) {
     if (is(byte_at(at + n), value_at(at + n), (uint8_t)c, pc)) return;
 }
 
+/* The byte as tolower returns it. */
+static uint32_t lower(uint32_t e, uint8_t *v, uint64_t pc) {
+  uint8_t was = *v, d = (uint8_t)(was - 'A');
+  *v = (uint8_t)tolower(was);
+  if (!e) return 0;
+  if (*v != (d <= 'Z' - 'A' ? was + 32 : was)) { /* of another locale */
+    hd__concrete(e, HD_WHY_MEMORY, pc);
+    return 0;
+  }
+  uint32_t x = hd__expr_binary(HD_EXPR_ADD, 8, e, 0, was, (uint8_t) - 'A');
+  uint32_t upper = hd__expr_binary(HD_EXPR_ULE, 8, x, 0, d, 'Z' - 'A');
+  return hd__expr_ite(8, upper, hd__expr_binary(HD_EXPR_ADD, 8, e, 0, was, 32), e, (uint8_t)(was + 32), was);
+}
+
+/* One bit: whether it is one of the characters, or, with `end`, a zero. */
+static uint32_t one_of(uint32_t e, uint8_t v, const char *set, bool end) {
+  bool is = end && !v;
+  uint32_t any = end ? hd__expr_binary(HD_EXPR_EQ, 8, e, 0, v, 0) : 0;
+  for (; *set; set++) {
+    bool equal = v == (uint8_t)*set;
+    uint32_t x = hd__expr_binary(HD_EXPR_EQ, 8, e, 0, v, (uint8_t)*set);
+    any = any ? hd__expr_binary(HD_EXPR_OR, 1, any, x, is, equal) : x;
+    is |= equal;
+  }
+  return any;
+}
+
+void hd__library_span(const void *s, size_t n, const char *set, bool outside, uint64_t pc) {
+  uint64_t at = (uint64_t)s;
+  if (!hd__bytes_any(at, n)) return;
+  for (size_t i = 0; i < n; i++) {
+    uint32_t e = byte_at(at + i);
+    if (e) decide(one_of(e, value_at(at + i), set, outside), pc);
+  }
+}
+
+/* Decides whether the block is what begins there. */
+static bool begins(uint64_t at, const char *t, size_t m, bool fold, uint64_t pc) {
+  uint32_t all = 0;
+  bool is = true;
+  for (size_t i = 0; i < m; i++) {
+    uint32_t e = byte_at(at + i);
+    uint8_t v = value_at(at + i), c = fold ? (uint8_t)tolower((uint8_t)t[i]) : (uint8_t)t[i];
+    if (fold) e = lower(e, &v, pc);
+    bool equal = v == c;
+    if (!e && !equal) return false;
+    if (e) {
+      uint32_t x = hd__expr_binary(HD_EXPR_EQ, 8, e, 0, v, c);
+      all = all ? hd__expr_binary(HD_EXPR_AND, 1, all, x, is, equal) : x;
+    }
+    is &= equal;
+  }
+  decide(all, pc);
+  return is;
+}
+
+void hd__library_find(const void *s, size_t n, const char *t, size_t m, bool text, bool fold, uint64_t pc) {
+  uint64_t at = (uint64_t)s;
+  if (!m || !hd__bytes_any(at, n)) return;
+  for (size_t i = 0; i < n; i++) {
+    if (i + m <= n && begins(at + i, t, m, fold, pc)) return;
+    if (text) is(byte_at(at + i), value_at(at + i), 0, pc);
+  }
+}
+
 static void differs(uint32_t x, uint32_t y, uint8_t vx, uint8_t vy, int result, uint64_t pc) {
   uint32_t e = hd__expr_binary(HD_EXPR_SUB, 32, hd__expr_cast(HD_EXPR_ZEXT, 8, 32, 0, x),
                                hd__expr_cast(HD_EXPR_ZEXT, 8, 32, 0, y), vx, vy);
@@ -78,12 +143,7 @@ void hd__library_compare(const void *a, const void *b, size_t n, bool text, bool
   for (size_t i = 0; i < n; i++) {
     uint32_t x = byte_at(p + i), y = byte_at(q + i);
     uint8_t vx = value_at(p + i), vy = value_at(q + i);
-    if (fold) {
-      hd__concrete(x, HD_WHY_MEMORY, pc);
-      hd__concrete(y, HD_WHY_MEMORY, pc);
-      if (!vx || tolower(vx) != tolower(vy)) return;
-      continue;
-    }
+    if (fold) x = lower(x, &vx, pc), y = lower(y, &vy, pc);
     decide(hd__expr_binary(HD_EXPR_EQ, 8, x, y, vx, vy), pc);
     if (vx != vy) return differs(x, y, vx, vy, result, pc);
     if (text && is(x ? x : y, vx, 0, pc)) return;
@@ -167,6 +227,36 @@ void hd__library_number(const char *s, int base, unsigned width, uint64_t result
     hd__bytes_concrete((uint64_t)s, at - (uint64_t)s + 1, HD_WHY_MEMORY, pc);
   else
     hd__library_give(hd__expr_cast(HD_EXPR_EXTRACT, 64, width, 0, x.e));
+}
+
+/* ---- sorting ---- */
+
+static void exchange(char *a, char *b, size_t size, char *between) {
+  hd__copy(between, a, size);
+  hd__copy(a, b, size);
+  hd__copy(b, between, size);
+  hd__bytes_copy((uint64_t)between, (uint64_t)a, size);
+  hd__bytes_copy((uint64_t)a, (uint64_t)b, size);
+  hd__bytes_copy((uint64_t)b, (uint64_t)between, size);
+}
+
+/* By insertion, which keeps the order of equal elements, as glibc's merging does. */
+bool hd__library_sort(void *base, size_t n, size_t size, int (*compare)(const void *, const void *, void *),
+                      void *arg, uint64_t pc) {
+  char *first = base, *between = n > 1 && size && hd__bytes_any((uint64_t)base, n * size)
+                                     ? hd_arena_get(&rt.arena, size)
+                                     : NULL;
+  if (!between) return false;
+  for (size_t i = 1; i < n; i++)
+    for (char *at = first + i * size; at > first; at -= size) {
+      int order = compare(at - size, at, arg);
+      uint32_t e = hd__symbolic_take_result((uint32_t)order, pc);
+      if (e) decide(hd__expr_binary(HD_EXPR_SLT, 32, 0, e, 0, (uint32_t)order), pc);
+      if (order <= 0) break;
+      exchange(at - size, at, size, between);
+    }
+  hd__bytes_clear((uint64_t)between, size);
+  return true;
 }
 
 /* ---- tables of constants ---- */
@@ -270,6 +360,29 @@ uint32_t hd__library_table(uint32_t e, uint64_t addr, unsigned size, uint64_t ba
   uint32_t low = hd__expr_cast(HD_EXPR_EXTRACT, 64, bits, 0, offset);
   if (bits) hd__condition(hd__expr_binary(HD_EXPR_EQ, bits, low, 0, 0, 0), HD_WHY_ADDRESS, pc);
   return found;
+}
+
+/* ---- bits ---- */
+
+uint32_t hd__library_bits(enum hd_shadowed_bits which, unsigned w, uint32_t a) {
+  uint64_t value = hd__expr(a)->value, v = which == HD_SHADOWED_COUNT || which == HD_SHADOWED_REVERSE ? 0 : w;
+  uint32_t e = 0;
+  for (unsigned i = 0; i < w; i++) {
+    unsigned at = which == HD_SHADOWED_TRAILING ? w - 1 - i : i; /* the one that decides comes last */
+    uint32_t bit = hd__expr_cast(HD_EXPR_EXTRACT, w, 1, at, a);
+    uint64_t is = value >> at & 1, place = which == HD_SHADOWED_TRAILING ? at : w - 1 - at;
+    if (which == HD_SHADOWED_COUNT) {
+      e = hd__expr_binary(HD_EXPR_ADD, w, e, hd__expr_cast(HD_EXPR_ZEXT, 1, w, 0, bit), v, is);
+      v += is;
+    } else if (which == HD_SHADOWED_REVERSE) {
+      e = i ? hd__expr_concat(e, i, v, bit, 1, is) : bit;
+      v = v << 1 | is;
+    } else {
+      e = hd__expr_ite(w, bit, 0, e, place, v);
+      if (is) v = place;
+    }
+  }
+  return e;
 }
 
 /* ---- functions of <ctype.h> ---- */

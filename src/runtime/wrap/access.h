@@ -59,6 +59,9 @@ static inline const char *hd__reads_string(const char *s, uint64_t pc) {
   return hot.active && s ? hd__hold_string(s, SIZE_MAX, pc).at : s;
 }
 
+/* text.c: strstr, or strcasestr. */
+char *hd__find_text(const char *s, const char *t, bool fold, uint64_t pc);
+
 /* string.c: a destination is too small, as _FORTIFY_SOURCE sees it. */
 _Noreturn void hd__overflows(uint64_t pc);
 

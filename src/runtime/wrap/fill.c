@@ -25,6 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/symbolic/library.h"
 #include "runtime/wrap/access.h"
 
 /* A function whose result says whether it stored something. */
@@ -174,18 +175,27 @@ FILL(int, pthread_mutexattr_settype, (pthread_mutexattr_t * a, int v), (a, v), W
 
 /* ---- sorting ---- */
 
+/* One read and one write of the whole. Returns whether it is done: inputs in it keep their symbols then. */
+static bool sorts(void *base, size_t n, size_t size, __compar_d_fn_t compare, void *arg, uint64_t pc) {
+  bool keep = hot.active && hd__keep_begin();
+  hd__reads(base, n > 1 ? n * size : 0, pc);
+  if (keep) hd__keep_end();
+  hd__writes(base, n > 1 ? n * size : 0, pc);
+  return keep && hd__library_sort(base, n, size, compare, arg, pc);
+}
+
+static int without_argument(const void *a, const void *b, void *compare) {
+  return (*(__compar_fn_t *)compare)(a, b);
+}
+
 HD_EXPORT void qsort(void *base, size_t n, size_t size, __compar_fn_t compare) {
   hd__real_init();
-  READS(base, n > 1 ? n * size : 0);
-  WRITES(base, n > 1 ? n * size : 0);
-  real_qsort(base, n, size, compare);
+  if (!sorts(base, n, size, without_argument, &compare, HD_CALLER)) real_qsort(base, n, size, compare);
 }
 
 HD_EXPORT void qsort_r(void *base, size_t n, size_t size, __compar_d_fn_t compare, void *arg) {
   hd__real_init();
-  READS(base, n > 1 ? n * size : 0);
-  WRITES(base, n > 1 ? n * size : 0);
-  real_qsort_r(base, n, size, compare, arg);
+  if (!sorts(base, n, size, compare, arg, HD_CALLER)) real_qsort_r(base, n, size, compare, arg);
 }
 
 /* ---- dates ---- */

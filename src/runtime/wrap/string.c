@@ -168,8 +168,7 @@ HD_EXPORT char *strrchr(const char *s, int c) {
 HD_EXPORT char *strstr(const char *s, const char *t) {
   ready();
   if (!hot.active) return real_strstr(s, t);
-  struct hd_held h = hd__hold_string(s, SIZE_MAX, HD_CALLER);
-  return there(s, h, real_strstr(h.at, hd__hold_string(t, SIZE_MAX, HD_CALLER).at));
+  return hd__find_text(s, t, false, HD_CALLER);
 }
 
 /* ---- strings ---- */

@@ -73,6 +73,16 @@ HD_EXPORT void *memmem(const void *s, size_t n, const void *t, size_t m) {
   return there(s, h, real_memmem(h.at, h.n, t, m));
 }
 
+char *hd__find_text(const char *s, const char *t, bool fold, uint64_t pc) {
+  bool keep = hd__keep_begin();
+  struct hd_held h = hd__hold_string(s, SIZE_MAX, pc);
+  if (keep) hd__keep_end();
+  struct hd_held w = hd__hold_string(t, SIZE_MAX, pc);
+  if (keep && h.at == s) hd__library_find(s, h.n, w.at, w.n - 1, true, fold, pc);
+  if (keep && h.at != s) hd__symbolic_reads(s, h.n, pc); /* others ran in between */
+  return there(s, h, fold ? real_strcasestr(h.at, w.at) : real_strstr(h.at, w.at));
+}
+
 HD_EXPORT void *rawmemchr(const void *s, int c) {
   hd__real_init();
   if (!hot.active) return real_rawmemchr(s, c);
@@ -83,7 +93,9 @@ HD_EXPORT void *rawmemchr(const void *s, int c) {
 HD_EXPORT char *strchrnul(const char *s, int c) {
   hd__real_init();
   if (!hot.active) return real_strchrnul(s, c);
+  bool keep = hd__keep_begin();
   struct hd_held h = hd__hold(s, to_character, &(struct wanted){.c = c}, HD_CALLER);
+  if (keep) hd__keep_end(), hd__library_search(s, h.n, c, true, HD_CALLER);
   return there(s, h, real_strchrnul(h.at, c));
 }
 
@@ -96,24 +108,26 @@ HD_EXPORT char *stpncpy(char *restrict d, const char *restrict s, size_t n) {
   return real_stpncpy(d, s, n);
 }
 
-/* Functions that search a string for characters of another. */
-#define SEARCH(ret, name, measure, result)                                        \
+/* Functions that search a string for characters of another; `ends`: it matters whether it ended before one. */
+#define SEARCH(ret, name, measure, outside, ends, result)                         \
   HD_EXPORT ret name(const char *s, const char *t) {                              \
     hd__real_init();                                                              \
     if (!hot.active) return real_##name(s, t);                                    \
     t = hd__hold_string(t, SIZE_MAX, HD_CALLER).at;                               \
+    bool keep = hd__keep_begin();                                                 \
     struct hd_held h = hd__hold(s, measure, &(struct wanted){.t = t}, HD_CALLER); \
+    if (keep) hd__keep_end(), hd__library_span(s, h.n, t, outside, HD_CALLER);    \
+    if (keep && ends) hd__library_string(s + h.n - 1, 1, HD_CALLER);              \
     return result;                                                                \
   }
-SEARCH(size_t, strspn, past_these, real_strspn(h.at, t))
-SEARCH(size_t, strcspn, to_these, real_strcspn(h.at, t))
-SEARCH(char *, strpbrk, to_these, there(s, h, real_strpbrk(h.at, t)))
+SEARCH(size_t, strspn, past_these, false, false, real_strspn(h.at, t))
+SEARCH(size_t, strcspn, to_these, true, false, real_strcspn(h.at, t))
+SEARCH(char *, strpbrk, to_these, true, true, there(s, h, real_strpbrk(h.at, t)))
 
 HD_EXPORT char *strcasestr(const char *s, const char *t) {
   hd__real_init();
   if (!hot.active) return real_strcasestr(s, t);
-  struct hd_held h = hd__hold_string(s, SIZE_MAX, HD_CALLER);
-  return there(s, h, real_strcasestr(h.at, hd__hold_string(t, SIZE_MAX, HD_CALLER).at));
+  return hd__find_text(s, t, true, HD_CALLER);
 }
 
 HD_EXPORT int strcoll(const char *s, const char *t) {
@@ -145,8 +159,15 @@ static size_t token_bytes(const char *s, const void *delimiters) {
 /* Returns the token of s, or NULL. `rest`: what is behind it. */
 static char *split(char *s, const char *delimiters, char **rest, uint64_t pc) {
   delimiters = hd__reads_string(delimiters, pc);
+  bool keep = hd__keep_begin();
   struct hd_held h = hd__hold(s, token_bytes, delimiters, pc);
   size_t from = real_strspn(h.at, delimiters), end = h.n - 1;
+  if (keep) {
+    hd__keep_end();
+    hd__library_span(s, from + 1, delimiters, false, pc);
+    hd__library_span(s + from, h.n - from, delimiters, true, pc);
+    hd__library_string(s + end, 1, pc);
+  }
   bool more = h.at[end];
   *rest = s + end;
   if (from == end) return NULL;
@@ -198,7 +219,13 @@ HD_EXPORT char *strsep(char **restrict s, const char *restrict delimiters) {
   char *r = *s, *rest = NULL;
   if (!r) return NULL;
   delimiters = READS_STRING(delimiters);
+  bool keep = hd__keep_begin();
   struct hd_held h = hd__hold(r, to_these, &(struct wanted){.t = delimiters}, HD_CALLER);
+  if (keep) {
+    hd__keep_end();
+    hd__library_span(r, h.n, delimiters, true, HD_CALLER);
+    hd__library_string(r + h.n - 1, 1, HD_CALLER);
+  }
   if (h.at[h.n - 1]) {
     rest = r + h.n;
     WRITES(rest - 1, 1);

@@ -3,7 +3,7 @@
  *
  * Programs written for verifiers (SV-COMP) declare these and do not define them. A program that defines one gets
  * its own. Truth values are choices, so both are tried. For wider types a few values are tried, the small and the
- * extreme ones; such a search is not complete (HD_INEXACT_VALUES). In a search of inputs, integers are inputs. Outside a controlled run the program gets 0
+ * extreme ones; such a search is not complete (HD_INEXACT_VALUES). In a search of inputs, integers and pointers are inputs. Outside a controlled run the program gets 0
  * everywhere. */
 #include <float.h>
 #include <limits.h>
@@ -27,7 +27,7 @@ static unsigned pick(unsigned n, uint64_t pc) {
     static T const value[] = {__VA_ARGS__};                                  \
     return value[pick((unsigned)(sizeof value / sizeof *value), HD_CALLER)]; \
   }
-/* An integer: an input, in a search of inputs. */
+/* An integer or pointer: an input, in a search of inputs. */
 #define INTEGER(T, name, flags, lo, hi, ...)                                           \
   HD_EXPORT T __VERIFIER_nondet_##name(void);                                          \
   T __VERIFIER_nondet_##name(void) {                                                   \
@@ -70,8 +70,8 @@ SIGNED(long long, loff_t, LLONG_MIN, LLONG_MAX)
 UNSIGNED(unsigned long, sector_t)
 NONDET(float, float, 0, 1, -1, FLT_MAX, -FLT_MAX)
 NONDET(double, double, 0, 1, -1, DBL_MAX, -DBL_MAX)
-NONDET(void *, pointer, NULL, (void *)16, (void *)-16)
-NONDET(char *, pchar, NULL, (char *)16, (char *)-16)
+INTEGER(void *, pointer, 0, 0, 0, NULL, (void *)16, (void *)-16)
+INTEGER(char *, pchar, 0, 0, 0, NULL, (char *)16, (char *)-16)
 
 HD_EXPORT void __VERIFIER_assume(int c);
 void __VERIFIER_assume(int c) {
