@@ -70,6 +70,7 @@ fuzz: build setup
 	@python3 tests/cc/test_shapes.py --build $(BUILD)
 	@python3 tests/fuzz/interference.py --build $(BUILD) --seed $(SEED) --programs 400
 	@python3 tests/fuzz/concolic.py --build $(BUILD) --seed $(SEED) --programs 200
+	@python3 tests/fuzz/sequential.py --build $(BUILD) --seed $(SEED) --programs 200
 	@python3 tests/fuzz/run.py --build $(BUILD) --progress --seed $(SEED) --programs $(PROGRAMS) \
 	  --load $(LOAD)
 

@@ -66,7 +66,8 @@ def main():
     for runner in ("tests/frame/run.py", "tests/self/run.py", "tests/cc/run.py", "tests/run.py"):
         steps.append((runner, [sys.executable, runner, "--build", build], "runner"))
     for runner, option in (("tests/fuzz/run.py", "--programs=90"), ("tests/fuzz/mutations.py", "--few"),
-                           ("tests/fuzz/interference.py", "--programs=10"), ("tests/fuzz/concolic.py", "--programs=6")):
+                           ("tests/fuzz/interference.py", "--programs=10"), ("tests/fuzz/concolic.py", "--programs=6"),
+                           ("tests/fuzz/sequential.py", "--programs=8")):
         steps.append((runner, [sys.executable, runner, option, "--build", build], "runner"))
 
     total_passed = total_failed = 0

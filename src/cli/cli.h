@@ -24,6 +24,7 @@ int hd_cmd_aim(int argc, char **argv);
 int hd_cmd_concolic(int argc, char **argv);
 int hd_cmd_facts(int argc, char **argv);
 int hd_cmd_mutate(int argc, char **argv);
+int hd_cmd_sequentialize(int argc, char **argv);
 int hd_cmd_explain(int argc, char **argv);
 int hd_cmd_report(int argc, char **argv);
 int hd_cmd_list(int argc, char **argv);

@@ -117,6 +117,16 @@ static const char facts_help[] =
     "  0  done\n"
     "  2  wrong usage; also a program without facts, or without that function\n"
     "  3  environment: LLVM 19 is missing\n";
+static const char sequentialize_help[] =
+    "Writes a C program with two threads as a sequential one, for testers of sequential programs: CBMC, KLEE\n"
+    "(-DHD_SEQ_KLEE), heddle concolic. One thread sees at most K values that the other has written (-k, or\n"
+    "-DHD_SEQ_K; default 2), and an entry of a loop has at most U rounds (-u, or -DHD_SEQ_U; default 4). It is\n"
+    "the thread created second, or main; with --swap (-DHD_SEQ_SWAP=1) the one created first. What follows\n"
+    "-- is compiler flags. See docs/concolic.md.\n\n"
+    "Exit codes:\n"
+    "  0  written\n"
+    "  2  wrong usage; also a file that cannot be parsed, or does what cannot be followed\n"
+    "  3  environment: no libclang, no permission, no memory\n";
 static const char mutate_exit[] =
     "Makes mutants of the files: copies with one small mistake of the kind that is made with threads. Each\n"
     "compiles, and is in a folder of its own; manifest.json lists them. What follows -- is compiler flags, and\n"
@@ -220,6 +230,8 @@ static const struct hd_verb_info verbs[] = {
      "show"},
     {"mutate", "heddle mutate FILE... [options] [-- FLAGS] | --run [options] [-- PROGRAM [ARGS]]",
      "make mutants of a program, and see which ones its test kills", HD_VERB_MUTATE, mutate_exit, NULL},
+    {"sequentialize", "heddle sequentialize FILE [-k K] [-u U] [--swap] [-o FILE] [-- FLAGS]",
+     "write a program of two threads as a sequential one, for other tools", 0, sequentialize_help, NULL},
     {"report", "heddle report [DIR|FINDING...] [-o FILE]", "write an HTML page about stored findings",
      HD_VERB_REPORT, report_exit, NULL},
     {"list", "heddle list [DIR|FINDING...]", "list stored findings", HD_VERB_LIST, list_exit, NULL},

@@ -31,6 +31,7 @@ static const struct {
     {"aim", hd_cmd_aim},
     {"facts", hd_cmd_facts},
     {"mutate", hd_cmd_mutate},
+    {"sequentialize", hd_cmd_sequentialize},
     {"report", hd_cmd_report},
     {"list", hd_cmd_list},
     {"clean", hd_cmd_clean},
