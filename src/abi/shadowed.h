@@ -29,6 +29,11 @@ struct hd_shadowed {
 #define HD_SHADOWED_NOT 0x8000u  /* the result is negated (comparisons) */
 #define HD_SHADOWED_SWAP 0x4000u /* the operands are swapped */
 
+/* The second argument of __heddle_symbolic_output: what is written. */
+#define HD_SHADOWED_TEXT 1u       /* memory that is read is a string */
+#define HD_SHADOWED_BLOCK 2u      /* its size is known */
+#define HD_SHADOWED_DESCRIPTOR 4u /* the first argument is a descriptor, no stream */
+
 /* The first argument of __heddle_symbolic_bits: this | width << 16. */
 enum hd_shadowed_bits { HD_SHADOWED_COUNT, HD_SHADOWED_LEADING, HD_SHADOWED_TRAILING, HD_SHADOWED_REVERSE };
 

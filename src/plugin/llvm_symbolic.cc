@@ -263,6 +263,17 @@ struct Shadower {
     }
   }
 
+  /* The same, unless `silent` says that it makes no difference. */
+  void write_out(Value *v, Value *silent, Instruction *before) {
+    if (!tainted.count(v) || shadow_of(v) == zero) return;
+    IRBuilder<> b(before);
+    Value *s = b.CreateSelect(b.CreateICmpEQ(silent, zero), shadow_of(v), zero);
+    Instruction *then = when_symbolic(s, before);
+    b.SetInsertPoint(then);
+    b.SetCurrentDebugLocation(before->getDebugLoc());
+    hook(b, "concrete", b.getVoidTy(), {s, id(WHY_CALL)});
+  }
+
   void use_address(Value *p, uint64_t size, Instruction *before) {
     Value *s = tainted.count(p) ? shadow_of(p) : zero;
     if (s == zero) return;
@@ -621,7 +632,67 @@ struct Shadower {
     return true;
   }
 
+  /* Functions that write to a stream or descriptor: what is written to standard output or error makes no difference to the
+   * program, if the length that they may return does not either. */
+  struct Output {
+    const char *name;
+    int stream; /* argument; -1: standard output */
+    int format; /* argument, -1: none */
+    uint32_t how;
+    bool returns_it; /* the result depends on what is written */
+  };
+  static const Output *output_of(const CallBase &i, StringRef name) {
+    static const Output all[] = {
+        {"printf", -1, 0, HD_SHADOWED_TEXT, true},
+        {"__printf_chk", -1, 1, HD_SHADOWED_TEXT, true},
+        {"fprintf", 0, 1, HD_SHADOWED_TEXT, true},
+        {"__fprintf_chk", 0, 2, HD_SHADOWED_TEXT, true},
+        {"putchar", -1, -1, HD_SHADOWED_TEXT, true},
+        {"fputc", 1, -1, HD_SHADOWED_TEXT, true},
+        {"putc", 1, -1, HD_SHADOWED_TEXT, true},
+        {"puts", -1, -1, HD_SHADOWED_TEXT, false},
+        {"fputs", 1, -1, HD_SHADOWED_TEXT, false},
+        {"fwrite", 3, -1, HD_SHADOWED_BLOCK, false},
+        {"write", 0, -1, HD_SHADOWED_BLOCK | HD_SHADOWED_DESCRIPTOR, false},
+    };
+    for (const Output &o : all) {
+      if (name != o.name || (o.returns_it && !i.use_empty())) continue;
+      if (std::max(o.stream, o.format) >= (int)i.arg_size()) return nullptr;
+      StringRef format;
+      if (o.format >= 0 &&
+          (!getConstantStringInfo(i.getArgOperand((unsigned)o.format), format) || !only_prints(format)))
+        return nullptr;
+      return &o;
+    }
+    return nullptr;
+  }
+  /* Whether the format has no %n, and no precision that is an argument. */
+  static bool only_prints(StringRef format) {
+    for (size_t at = format.find('%'); at != StringRef::npos; at = format.find('%', at + 2)) {
+      size_t what = format.find_first_not_of("0123456789-+ #'.hlqjztL", at + 1);
+      if (what == StringRef::npos || StringRef("n*$").contains(format[what])) return false;
+    }
+    return true;
+  }
+  /* A word that is not 0 if the output may depend on inputs. */
+  Value *begin_output(CallBase &i, const Output &o) {
+    Instruction *then = when_active(&i);
+    IRBuilder<> b(then);
+    b.SetCurrentDebugLocation(i.getDebugLoc());
+    Value *stream = o.stream < 0 ? b.getInt64(0)
+                                 : b.CreateZExtOrTrunc(number(b, i.getArgOperand((unsigned)o.stream)), wide);
+    return merge(hook(b, "output", word, {stream, id(o.how)}), then, &i);
+  }
+  /* Whether the argument is only written: a number or a character. */
+  static bool is_written(const CallBase &i, const Output &o, unsigned k) {
+    if (!i.getArgOperand(k)->getType()->isIntegerTy()) return false;
+    if (o.format >= 0) return (int)k > o.format;
+    return StringRef(o.name).contains("put") && k == 0;
+  }
+
   void visit_call(CallBase &i) {
+    const Output *output = isa<InvokeInst>(i) || i.isMustTailCall() ? nullptr : output_of(i, callee_name(i));
+    Value *silent = output ? begin_output(i, *output) : nullptr;
     auto *target = dyn_cast<Function>(i.getCalledOperand()->stripPointerCasts());
     bool tail = i.isMustTailCall();
     if (!target) concretise(i.getCalledOperand(), WHY_CALLEE, &i);
@@ -638,7 +709,9 @@ struct Shadower {
         continue;
       }
       if (v->getType()->isPointerTy() && given.size() < 8 && !isa<Function>(v)) given.push_back(v);
-      if (k < fixed && k < HD_SHADOWED_ARGS && !tail && is_scalar(v->getType())) {
+      if (output && is_written(i, *output, k)) {
+        write_out(v, silent, &i);
+      } else if (k < fixed && k < HD_SHADOWED_ARGS && !tail && is_scalar(v->getType())) {
         passed[k] = shadow_of(v);
         n = k + 1;
       } else {
@@ -658,6 +731,12 @@ struct Shadower {
     if (tail || (i.isTerminator() && !isa<InvokeInst>(i))) return;
     if (i.doesNotReturn()) return;
     Instruction *next = after_call(i);
+    if (output) {
+      Instruction *then = when_symbolic(silent, next);
+      IRBuilder<> b(then);
+      b.SetCurrentDebugLocation(i.getDebugLoc());
+      hook(b, "written", b.getVoidTy(), {});
+    }
     if (!local) {
       IRBuilder<> b(next);
       Value *left = b.CreateAlignedLoad(wide, field(b, offsetof(struct hd_shadowed, callee)), Align(8));

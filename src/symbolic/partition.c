@@ -5,8 +5,8 @@
  * one that leads to a side that no class is in yet.
  *
  * Invariants
- *  1. A node's condition is met by every search whose inputs lead to the node. If one ever does not meet it (its schedules were
- *     not searched in the same order), the tree is given up for one question with a clause for each class ("some condition
+ *  1. A node's condition is met by every search whose inputs lead to the node, or is false by the condition that the search meets
+ *     instead. If one ever does not meet it (its schedules were not searched in the same order), the tree is given up for one question with a clause for each class ("some condition
  *     has its other value"), which needs no order.
  *  2. A side is open until it is taken by a class, or no input leads to it. Without open sides, every input is in a class. */
 #include "symbolic/partition.h"
@@ -278,15 +278,53 @@ static enum hd_smt_answer ask_clauses(struct hd_partition *p, struct hd_symbolic
 
 /* ---- classes ---- */
 
+/* The comparisons of something with a constant that an expression, a conjunction, consists of. */
+static void add_equalities(struct hd_exprs *x, hd_expr_ref e, struct hd_core *out) {
+  const struct hd_node n = *hd_expr_node(x, e);
+  if (n.op == HD_EXPR_AND && n.width == 1) {
+    add_equalities(x, n.a, out);
+    add_equalities(x, n.b, out);
+  } else if (n.op == HD_EXPR_EQ) {
+    hd_vec_push(out, e);
+  }
+}
+
+/* Whether both compare the same with different constants. */
+static bool differ(struct hd_exprs *x, hd_expr_ref a, hd_expr_ref b) {
+  const struct hd_node p = *hd_expr_node(x, a), q = *hd_expr_node(x, b);
+  uint64_t v, w;
+  for (int i = 0; i < 4; i++) {
+    hd_expr_ref of = i & 1 ? p.a : p.b, with = i & 2 ? q.a : q.b;
+    if (of == with && hd_expr_is_const(x, i & 1 ? p.b : p.a, &v) &&
+        hd_expr_is_const(x, i & 2 ? q.b : q.a, &w))
+      return v != w;
+  }
+  return false;
+}
+
+/* Whether e cannot hold where `holds` does, since a value that both compare cannot be two at once: each search in which a value
+ * is made concrete meets another such condition. */
+static bool excludes(struct hd_exprs *x, hd_expr_ref holds, hd_expr_ref e) {
+  struct hd_core a = {0}, b = {0};
+  bool found = false;
+  add_equalities(x, holds, &a);
+  add_equalities(x, e, &b);
+  for (size_t i = 0; i < a.n; i++)
+    for (size_t k = 0; k < b.n && !found; k++) found = differ(x, a.v[i], b.v[k]);
+  hd_vec_free(&a);
+  hd_vec_free(&b);
+  return found;
+}
+
 /* Adds a class to the tree. False: it does not fit. */
 static bool add_path(struct hd_partition *p, const hd_expr_ref *v, const struct hd_condition *condition,
                      size_t n) {
   uint32_t at = 0, depth = 0;
   unsigned side = 0;
   uint32_t first = p->node.n > 1 ? 1 : 0;
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < n;) {
     uint32_t next = at ? p->node.v[at].child[side] : first;
-    bool taken = condition[i].taken != 0;
+    bool taken = condition[i].taken != 0, follows = false;
     hd_expr_ref e = taken ? v[i] : hd_expr_not(p->x, v[i]);
     if (next == LEAF) return false;
     if (!next) {
@@ -300,11 +338,13 @@ static bool add_path(struct hd_partition *p, const hd_expr_ref *v, const struct 
       if (at) p->node.v[at].child[side] = next;
       push(p, next, !taken);
     } else if (p->node.v[next].condition != e) {
-      return false;
+      follows = taken && excludes(p->x, v[i], p->node.v[next].condition);
+      if (!follows) return false;
     }
     at = next;
-    side = taken;
+    side = taken && !follows;
     depth++;
+    i += !follows;
     p->node.v[at].state[side] = TAKEN;
     outcome_at(p, at, side)->covered = true;
     outcome_at(p, at, !side);

@@ -1,5 +1,6 @@
 """heddle concolic: inputs as well as schedules (src/session/partition.c, src/runtime/symbolic, src/plugin/llvm_symbolic.cc)."""
 import os
+import re
 import shutil
 import sys
 
@@ -147,6 +148,44 @@ int main(void) {
     s.same(sorted(r["targets"]), sorted(want["targets"]), "results")
     s.same(want["executions"], 64, "executions of all contents")
     s.check(r["input_classes"] <= 64, "%d classes" % r["input_classes"])
+
+
+@each("-O0", "-O2")
+def test_printed(s, level):
+    """What is only printed has no class for each value; what is printed elsewhere has."""
+    if not CLANG:
+        return
+    text = HEAD + """#include <stdio.h>
+#include <unistd.h>
+int main(int argc, char **argv) {
+  int n; char s[4];
+  FILE *f = TO;
+  hd_input(&n, sizeof n, "n"); hd_input(s, 3, "s"); s[3] = 0;
+  n &= 127;
+  fprintf(f, "%d and %-5s\\n", n, s); fputs(s, f); fputc(n, f); fwrite(s, 1, 3, f);
+  if (f == stderr) printf("%x", n), putchar(n), puts(s), (void)!write(1, s, 3);
+  if (n == 117 && s[0] == 'q') hd_failure("found");
+}
+"""
+    for to, most in ("stderr", 20), ("fopen(\"x\", \"w\")", 1000):
+        s.write("prog.c", text.replace("TO", to))
+        s.run([s.heddle, "cc", "--symbolic", "-w", "-g", level, "prog.c", "-o", "prog"])
+        r = s.search("concolic", "./prog", "--all", "--no-explain", *(["--time", "2s"] if most > 20 else []))
+        s.same((r["complete"], r["input_classes"] < 20), (most == 20, most == 20), "complete, few classes")
+        if most == 20:
+            s.same([int(f["inputs"][0]["value"].split()[0]) & 127 for f in r["findings"]], [117], "findings")
+
+
+def test_values_in_turn(s):
+    """Classes that differ in a value that was made concrete, or in the case of a switch, are asked for one by one."""
+    if not CLANG:
+        return
+    s.write("prog.c", HEAD + 'static int a[20]; int main(void) { int n = (int)hd_input_range(0, 19, "n"); a[n] = 1; switch (n) {'
+            ' case 3: case 7: x = 1; break; case 9: x = 2; break; case 12: hd_failure("twelve"); } return 0; }\n')
+    s.run([s.heddle, "cc", "--symbolic", "-w", "-g", "prog.c", "-o", "prog"])
+    out = s.run([s.heddle, "concolic", "--all", "--no-explain", "--", "./prog"], want=1).stdout
+    questions = re.search(r"solver: (\d+) questions", out)
+    s.check("20 classes" in out and questions and int(questions[1]) >= 19, out)
 
 
 def test_small_numbers(s):

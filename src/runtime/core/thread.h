@@ -211,6 +211,7 @@ struct hd_thread {
     uint32_t inputs, reads; /* that it has had */
     uint32_t result;        /* of what it returned: an expression, or 0 */
     bool quiet;             /* what the function that it calls reads stays symbolic */
+    uint8_t written;        /* ... is written to standard output: HD_SHADOWED_TEXT or HD_SHADOWED_BLOCK */
     bool direct;            /* it reads files by itself (sources.h) */
     bool told;              /* of the call of stdio under way: it was said what it consumed */
     uint8_t source;         /* the same: number of the source, plus 1; 0: none */

@@ -1,6 +1,10 @@
 /* hooks.c: what code with symbolic shadows calls (src/plugin/llvm_symbolic.cc). Runs in the tested process.
  *
  * Nothing here is called while nothing is symbolic. A shadow is the number of an expression, 0 if the value is concrete. */
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
 #include "runtime/core/finding.h"
 #include "runtime/core/modules.h"
 #include "runtime/memory/memory.h"
@@ -269,16 +273,13 @@ HOOK(uint32_t, atomic_cas, uint64_t addr, uint32_t size, uint32_t expected, uint
 
 HOOK(void, branch, uint32_t e) { hd__condition(e, HD_WHY_BRANCH, HD_CALLER); }
 
-/* The case that is taken, or none of them. */
+/* Up to the case that is taken, in the order of the table: so that searches with other cases meet the same conditions. */
 HOOK(void, switch, uint32_t e, uint32_t w, uint32_t n, const uint64_t *value) {
   uint64_t is = hd__expr(e)->value;
-  for (uint32_t i = 0; i < n; i++)
-    if (value[i] == is) {
-      hd__condition(hd__expr_binary(HD_EXPR_EQ, w, e, 0, is, is), HD_WHY_CASE, HD_CALLER);
-      return;
-    }
-  for (uint32_t i = 0; i < n; i++)
+  for (uint32_t i = 0; i < n; i++) {
     hd__condition(hd__expr_binary(HD_EXPR_EQ, w, e, 0, is, value[i]), HD_WHY_CASE, HD_CALLER);
+    if (value[i] == is) return;
+  }
 }
 
 HOOK(void, concrete, uint32_t e, uint32_t why) { hd__concrete(e, why, HD_CALLER); }
@@ -339,6 +340,36 @@ HOOK(void, called, uint32_t n, const uint64_t *pointer) {
   for (uint32_t i = 0; i < n; i++) hd__bytes_concrete_around(pointer[i], HD_CALLER);
 }
 
+/* What standard output and error were when the program began: device and number. */
+static struct { uint64_t dev, ino; } standard[3];
+
+static bool identify(int fd, uint64_t *dev, uint64_t *ino) {
+  struct stat st;
+  if (hd_sys3(SYS_fstat, fd, (long)&st, 0) < 0) return false;
+  *dev = st.st_dev;
+  *ino = st.st_ino;
+  return true;
+}
+
+static bool is_original(int fd) {
+  uint64_t dev, ino;
+  return identify(fd, &dev, &ino) && dev == standard[fd].dev && ino == standard[fd].ino;
+}
+
+/* A function that writes is called. Not 0: what it writes goes to standard output or error, as they were when the program began. Then
+ * the program does not depend on it: only on where strings end that it reads. */
+HOOK(uint32_t, output, uint64_t stream, uint32_t how) {
+  if (!hot.active) return 0;
+  int fd = how & HD_SHADOWED_DESCRIPTOR            ? (int)stream
+           : !stream || stream == (uint64_t)stdout ? 1
+           : stream == (uint64_t)stderr            ? 2
+                                                   : -1;
+  if (fd < 1 || fd > 2 || !is_original(fd)) return 0;
+  rt.cur->symbolic.written = (uint8_t)(how & (HD_SHADOWED_TEXT | HD_SHADOWED_BLOCK));
+  return 1;
+}
+HOOK(void, written, void) { rt.cur->symbolic.written = 0; }
+
 static unsigned with_shadows; /* object files */
 HD_EXPORT void __heddle_symbolic_init(void);
 void __heddle_symbolic_init(void) { with_shadows++; }
@@ -350,6 +381,7 @@ bool hd__symbolic_whole(void) { return with_shadows >= hd__instrumented(); }
 int hd__symbolic_init(void) {
   struct hd_symbolic *s = hd__symbolic();
   s->no_shadow = !with_shadows;
+  for (int fd = 1; fd <= 2; fd++) identify(fd, &standard[fd].dev, &standard[fd].ino);
   return 0;
 }
 
@@ -370,5 +402,7 @@ void hd__symbolic_end(void) {
 
 void hd__symbolic_reads_slow(uint64_t addr, uint64_t n, uint64_t pc) {
   if (!hot.active || rt.cur->symbolic.quiet) return;
+  if (rt.cur->symbolic.written == HD_SHADOWED_BLOCK) return;
+  if (rt.cur->symbolic.written) return hd__library_string((const void *)addr, n, pc);
   hd__bytes_concrete(addr, n, HD_WHY_MEMORY, pc);
 }
