@@ -5,6 +5,7 @@ import signal
 import subprocess
 import time
 
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 LONG = """
 #include <pthread.h>
 #include <stdio.h>
@@ -101,6 +102,15 @@ def once(s, undone=False):
     os.remove(s.path("effects"))
     if not undone:
         os.rmdir(s.path("made"))
+
+
+def test_long_queue(s):
+    """Threads that take a lock many thousand times are no loops that wait: the program runs to its end, however long."""
+    with open(os.path.join(ROOT, "bench", "programs", "queue.c")) as f:
+        program = s.build_text(f.read())
+    for jobs, total, options in (("40000", "495d4616dae615cb", ()), ("20000", "cc186877db866d4d", ("--max-length", "1000000"))):
+        done = s.run([s.heddle, "run", *options, "--", program, jobs])
+        s.same((done.stdout, done.stderr), ("queue %s\n" % total, ""), "what it prints with %s jobs" % jobs)
 
 
 def test_a_finding_once(s):

@@ -113,7 +113,6 @@ struct hd_rt {
       bool touches; /* they are noted (touch.c) */
     };
   };
-  unsigned nlate;  /* times that such loops went on since nothing else could */
   unsigned naside; /* threads that were put aside (tick.c) */
   unsigned ntimed;
   unsigned nalarms; /* timers that send signals and were used in this execution */

@@ -157,7 +157,7 @@ void hd__sched_begin(void) {
   rt.known.now = 0;
   rt.events = 0;
   rt.choice = rt.nchoices = rt.nunjoined = rt.nspinning = rt.narmed = rt.nio = rt.watched = rt.between =
-      rt.nlate = rt.naside = 0;
+      rt.naside = 0;
   rt.in_exit = rt.event_due = rt.forked = rt.sent = rt.entered = rt.hung = false;
   rt.lost = 0;
   rt.exit_status = 0;

@@ -56,10 +56,11 @@
 #define LAPS_MAX \
   4096 /* what that doubles to, at most, while several loops wait; more where executions may be longer */
 #define LAPS_LONG (1u << 22)
+#define LAPS_ALONE (1u << 30)
+#define LOCK_LAPS 64
 #define ALIKE 2 /* the same for one that changes something, and is otherwise as in the round before */
 #define MANY_LAPS 64
 #define SOME_LAPS 16     /* of these, ALIKE + 1 are compared */
-#define LATE_MAX 32      /* so often loops go on because nothing else can, in one execution */
 #define UNSEEN_LAPS 2000 /* the same where nobody else has accessed what it reads */
 #define KNOWN_CAP 4096   /* a power of two */
 #define LOCAL_TIMES \
@@ -402,7 +403,7 @@ static void anchor(struct hd_thread *t, uint64_t a, uint64_t pc, bool is_known) 
   s->addr = a;
   s->round_writes = s->writes;
   s->unlike = false;
-  s->rounds = s->misses = s->laps = s->lap_changes = s->lap_limit = s->alike = s->not_alike = 0;
+  s->rounds = s->misses = s->laps = s->lap_changes = s->alike = s->not_alike = 0;
   s->registers = s->state = 0;
   disarm(t);
   if (!is_known) return;
@@ -583,6 +584,12 @@ static void pass_over(struct hd_spin *s, bool changed, unsigned limit) {
   if (changed) s->not_alike += n, s->lap_changes += n;
 }
 
+/* Loops around locks seldom wait: they are followed for so many times as long, and longer where executions may be long. */
+static uint64_t lock_laps(void) {
+  uint64_t n = rt.config->max_length / (LAPS * 64);
+  return n < LOCK_LAPS ? LOCK_LAPS : n;
+}
+
 /* A lap of the anchor that was not one of a waiting loop (invariant 6). */
 static void count_lap(struct hd_thread *t, uint64_t a, enum hd_spin_head head, uint64_t pc, bool like) {
   struct hd_spin *s = &t->spin;
@@ -602,10 +609,14 @@ static void count_lap(struct hd_thread *t, uint64_t a, enum hd_spin_head head, u
   if (!s->lap_limit) s->lap_limit = LAPS;
   if (changed && s->laps > 1) { /* it sets and clears something */
     compare_laps(t, s, like);
-    if (s->alike == ALIKE && s->laps + 1 < s->lap_limit) s->laps = s->lap_limit - 1;
-    if (s->alike >= ALIKE) s->lap_changes = 0;
+    unsigned enough = ALIKE * (s->lap_limit / LAPS);
+    if (s->alike == enough && s->laps + 1 < s->lap_limit) s->laps = s->lap_limit - 1;
+    if (s->alike >= enough) s->lap_changes = 0;
   }
-  unsigned limit = s->lap_limit * (head >= HD_SPIN_OTHER ? 64 : s->lap_changes * 2 > s->laps ? 8 : 1);
+  uint64_t most = s->lap_limit * (uint64_t)(head >= HD_SPIN_OTHER          ? lock_laps()
+                                            : s->lap_changes * 2 > s->laps ? 8
+                                                                           : 1);
+  unsigned limit = most < UINT32_MAX ? (unsigned)most : UINT32_MAX;
   if (s->laps + 2 < limit) {
     if (head == HD_SPIN_LOCK) pass_over(s, changed, limit);
     return;
@@ -730,24 +741,23 @@ void hd__spin_polled(unsigned what, bool noted) {
   if (noted || rt.cur->sys.context) hd__spin_read((uint64_t)&hd__spin_word[what], sizeof hd__spin_word[what]);
 }
 
-/* LATE_MAX rounds of so many laps are as long as an execution may be: a long loop is not cut before --max-length. */
+/* 32 rounds of so many laps are as long as an execution may be. */
 static unsigned laps_max(void) {
-  uint64_t n = rt.config->max_length / LATE_MAX;
+  uint64_t n = rt.config->max_length / 32;
   return n < LAPS_MAX ? LAPS_MAX : n < LAPS_LONG ? (unsigned)n : LAPS_LONG;
 }
 
 /* All that wait by counting go on: if only one did, it could reach the end of its loop while the others are still held in
  * theirs, and what follows the loops would never interleave. Each is patient for longer now, so that few such rounds
- * bring long loops to their ends. */
+ * bring long loops to their ends; a loop without an end ends with --max-length. */
 bool hd__spin_late(void) {
   unsigned n = 0;
   for (unsigned i = 0; i < rt.nthreads; i++) n += rt.thread[i].spin.waiting && rt.thread[i].spin.counts;
   if (!n) return false;
-  if (rt.nlate++ > LATE_MAX) hd__cut(HD_INEXACT_LOOP_BOUND);
   for (unsigned i = 0; i < rt.nthreads; i++) {
     struct hd_thread *t = &rt.thread[i];
     if (!t->spin.waiting || !t->spin.counts) continue;
-    if (n == 1 || t->spin.lap_limit < laps_max()) t->spin.lap_limit *= 2;
+    if (t->spin.lap_limit < (n == 1 ? LAPS_ALONE : laps_max())) t->spin.lap_limit *= 2;
     t->spin.late = true;
     hd__enable(t);
   }

@@ -60,7 +60,7 @@ struct hd_spin {
   unsigned nown;
   bool late;            /* it ended since nothing else could run */
   unsigned laps;        /* rounds in a row in which the anchor had the same value, whatever else was done */
-  unsigned lap_limit;   /* 0: the first */
+  unsigned lap_limit;   /* 0: the first; it grows, and does not shrink with the next loop */
   unsigned lap_changes; /* of the laps, those with a visible change by the thread itself */
   unsigned alike;       /* laps with a change, but with the same local state */
   unsigned not_alike; /* laps in a row with a change and another local state, or one that was not looked at */
