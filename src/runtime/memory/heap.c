@@ -7,9 +7,9 @@
  *
  * Invariants
  *  1. Memory beyond the bump pointer of a chunk is zero.
- *  2. A freed block is not reused before QUARANTINE bytes of the same thread have been freed after it, and never by
- *     another thread; blocks freed by other threads are not reused in the same execution. The exception is a choice of
- *     the search, see "reuse".
+ *  2. Blocks of one size are reused by the thread that allocated them, the oldest first, once it has QUARANTINE bytes of
+ *     them; and only if the free happened before the allocation. So the address does not depend on the interleaving, but
+ *     only on what is ordered before, whoever freed the block. The exception is a choice of the search, see "reuse".
  *  3. hd__heap_restore restores exactly the state at hd__heap_mark; snapshot.c restores the contents of chunks that
  *     existed then like any other memory. */
 #include <sys/mman.h>
@@ -29,8 +29,11 @@
 #define BIG_BASE (HD_HEAP_BASE + SLOT_SIZE * NSLOTS) /* for blocks that do not fit into a slot */
 #define NCHUNKS ((HD_HEAP_END - HD_HEAP_BASE) >> CHUNK_SHIFT)
 #define NCLASSES 40
-#define QUARANTINE (32ull << 20)
-#define MIN_GAP 8 /* bytes after a block that never belong to one */
+#define QUARANTINE (1ull << 20)
+#define LOOKS 16      /* blocks in use that are passed over, looking for one to reuse */
+#define WAIT_MAX 1024 /* allocations between two such looks, at most */
+#define NLARGE 64     /* sizes of large blocks */
+#define MIN_GAP 8     /* bytes after a block that never belong to one */
 
 struct header {
   uint32_t size; /* low 32 bits; large blocks: see chunk.size */
@@ -52,14 +55,23 @@ struct chunk {
   uint32_t used;   /* bytes allocated (bump) */
   uint64_t size;   /* large: requested bytes */
   uint16_t slot;
-  uint32_t older; /* small: the chunk of this stride that the slot took before, +1 */
+  uint32_t older; /* the chunk of this stride, or block of this size, that the slot took before, +1 */
+  uint32_t newer; /* and after it */
+};
+
+/* What a slot has of one size. */
+struct line {
+  uint32_t oldest, newest; /* chunks, +1; small: the newest may have room */
+  uint32_t chunks;
+  uint32_t at, off; /* the block that is looked at next, to be reused; at: chunk, +1 */
+  uint16_t wait;    /* allocations until then */
+  uint16_t pause;   /* what it was last time */
 };
 
 struct slot {
-  uint32_t next_chunk;     /* relative to the slot */
-  uint32_t open[NCLASSES]; /* chunk with room, +1 */
-  struct header *free_first[NCLASSES], *free_last[NCLASSES];
-  uint64_t quarantined;
+  uint32_t next_chunk; /* relative to the slot */
+  bool reuses;         /* it has looked for blocks to reuse */
+  struct line line[NCLASSES + NLARGE];
 };
 
 /* Blocks of a slot and class that were looked at because of a block that was freed: see "reuse". */
@@ -133,6 +145,17 @@ static void grown(uint64_t slot, uint64_t before, uint64_t after) {
   if (before <= many && after > many) hd__large_pages(slot + many, SLOT_SIZE - many);
 }
 
+/* Appends a chunk, or a large block. */
+static void append(struct line *l, uint32_t c, uint32_t n) {
+  chunks[c].older = l->newest;
+  if (l->newest)
+    chunks[l->newest - 1].newer = c + 1;
+  else
+    l->oldest = c + 1;
+  l->newest = c + 1;
+  l->chunks += n;
+}
+
 static uint32_t take_chunks(unsigned s, uint64_t n) {
   struct slot *sl = &slots[s];
   uint32_t c;
@@ -175,32 +198,92 @@ static uint64_t size_of(const struct header *h, const struct chunk *c) {
   return c->stride == 1 ? c->size : h->size;
 }
 
-static struct header *take_small(unsigned s, unsigned cls) {
-  struct slot *sl = &slots[s];
-  struct header *h = sl->free_first[cls];
-  if (h && sl->quarantined > QUARANTINE) {
-    struct header *next = *(struct header **)user_of(h);
-    sl->free_first[cls] = next;
-    if (!next) sl->free_last[cls] = NULL;
-    sl->quarantined -= stride_of[cls];
-    walked[s][cls].mixed = any_walked = true;
-    hd__shadow_forget((uint64_t)h, stride_of[cls]);
+/* In the first bytes of a freed block: the segment in which it was freed, 0 for before the first. */
+static uint32_t *freed_in(const struct header *h) { return (uint32_t *)user_of(h); }
+
+/* Whether an ordinary allocation of the running thread may have this block. */
+static bool may_reuse(const struct header *h) {
+  if (h->state != B_FREED || (h->off & ~AGAIN) != 1) return false;
+  uint32_t seg = *freed_in(h);
+  return seg < rt.seg_base || hd__segment_thread(seg) == rt.cur->id || hd__happened_before(seg);
+}
+
+/* The next block of the line, the oldest after the newest. stride 0: large blocks. */
+static struct header *next_block(struct line *l, uint32_t stride) {
+  if (!l->at || l->off >= chunks[l->at - 1].used) {
+    l->at = l->at && chunks[l->at - 1].newer ? chunks[l->at - 1].newer : l->oldest;
+    l->off = 0;
+  }
+  struct header *h = (struct header *)(chunk_addr(l->at - 1) + l->off);
+  l->off += stride ? stride : 1;
+  return h;
+}
+
+/* Invariant 2. Everything that was done with the block happened before, so its shadow need not be cleared. A thread that
+ * frees little looks seldom. */
+static struct header *reuse_oldest(struct slot *sl, struct line *l, uint32_t stride) {
+  if (HD_LIKELY((uint64_t)l->chunks << CHUNK_SHIFT < QUARANTINE) || !hot.active) return NULL;
+  if (l->wait) {
+    l->wait--;
+    return NULL;
+  }
+  sl->reuses = true;
+  for (unsigned i = 0; i < LOOKS; i++) {
+    struct header *h = next_block(l, stride);
+    if (!may_reuse(h)) continue;
+    l->pause = 0;
     return h;
   }
+  l->pause = l->pause ? (uint16_t)(l->pause < WAIT_MAX ? l->pause * 2 : WAIT_MAX) : 1;
+  l->wait = l->pause;
+  return NULL;
+}
+
+static struct header *take_small(unsigned s, unsigned cls) {
+  struct line *l = &slots[s].line[cls];
   uint32_t stride = stride_of[cls];
-  struct chunk *c = sl->open[cls] ? &chunks[sl->open[cls] - 1] : NULL;
+  struct header *h = reuse_oldest(&slots[s], l, stride);
+  if (h) {
+    walked[s][cls].mixed = any_walked = true;
+    return h;
+  }
+  struct chunk *c = l->newest ? &chunks[l->newest - 1] : NULL;
   if (!c || c->used + stride > CHUNK) {
     uint32_t n = take_chunks(s, 1);
     if (n == 0xffffffffu) return NULL;
     c = &chunks[n];
     c->stride = stride;
     c->recip = (uint32_t)((0x100000000ull + stride - 1) / stride);
-    c->older = sl->open[cls];
-    sl->open[cls] = n + 1;
+    append(l, n, 1);
   }
   h = (struct header *)(chunk_addr((uint32_t)(c - chunks)) + c->used);
   c->used += stride;
   return h;
+}
+
+/* Numbers of chunks: powers of two, with one step between, so that blocks of about one size can follow each other. */
+static uint64_t round_chunks(uint64_t n, unsigned *cls) {
+  uint64_t size = 1;
+  for (*cls = 0; size < n; (*cls)++) size = *cls % 2 ? size / 2 * 3 : *cls ? size / 3 * 4 : 2;
+  return size;
+}
+
+static struct header *take_large(unsigned s, uint64_t size, uint64_t need) {
+  unsigned cls;
+  uint64_t n = round_chunks((need + CHUNK - 1) >> CHUNK_SHIFT, &cls);
+  struct line *l = &slots[s].line[NCLASSES + cls];
+  struct header *h = reuse_oldest(&slots[s], l, 0);
+  if (h) {
+    chunks[chunk_of((uint64_t)h)].size = size;
+    return h;
+  }
+  uint32_t c = take_chunks(s, n);
+  if (c == 0xffffffffu) return NULL;
+  for (uint64_t i = 0; i < n; i++) chunks[c + i].stride = 1;
+  chunks[c].size = size;
+  chunks[c].used = 1;
+  append(l, c, (uint32_t)n);
+  return (struct header *)chunk_addr(c);
 }
 
 /* ---- reuse ----
@@ -298,7 +381,7 @@ static void note_again(struct header *h, uint64_t site, bool others) {
  * allocations there cannot have changed: they are marked at once (`others`). */
 static void note_slot(unsigned s, unsigned cls, uint64_t pc) {
   struct walked *w = &walked[s][cls];
-  uint32_t stride = stride_of[cls], c = slots[s].open[cls], off = c ? chunks[c - 1].used : 0;
+  uint32_t stride = stride_of[cls], c = slots[s].line[cls].newest, off = c ? chunks[c - 1].used : 0;
   bool ordered = s < HD_NUMBERED && !w->mixed;
   struct header *newest = NULL, *oldest = NULL;
   if (!ordered && w->by != rt.cur->id + 1u) w->newest = NULL;
@@ -377,12 +460,8 @@ void *hd__heap_alloc(size_t size, size_t align, uint64_t pc) {
     if (!h) h = take_small(s, cls);
     if (!h) return NULL;
   } else {
-    uint64_t n = (need + CHUNK - 1) >> CHUNK_SHIFT;
-    uint32_t c = take_chunks(s, n);
-    if (c == 0xffffffffu) return NULL;
-    for (uint64_t i = 0; i < n; i++) chunks[c + i].stride = 1;
-    chunks[c].size = size;
-    h = (struct header *)chunk_addr(c);
+    h = take_large(s, size, need);
+    if (!h) return NULL;
   }
   hd__heap_fresh = h->state == B_NONE;
   uint64_t user = ((uint64_t)h + sizeof *h + align - 1) & ~(align - 1);
@@ -417,6 +496,7 @@ void hd__heap_free(void *ptr, uint64_t pc) {
     if (hot.active) hd__bad_free(HD_KIND_DOUBLE_FREE, p, pc);
     return;
   }
+  uint32_t seg = 0;
   if (hot.active) {
     /* Freeing is a write to every byte: it races with any access that is not ordered before it. */
     uint64_t size = size_of(h, c);
@@ -428,28 +508,17 @@ void hd__heap_free(void *ptr, uint64_t pc) {
         return;
       }
     }
+    seg = (uint32_t)(hot.tag >> 32);
     hd__new_segment(rt.cur); /* the fast path must no longer match the block */
     h->free_site = HD_UNLIKELY(hot.detail) ? (uint32_t)hd__site_here(pc) : 0;
   }
   h->state = B_FREED;
+  *freed_in(h) = seg;
   hd__live = (struct hd_live){0, 0};
   if (HD_UNLIKELY(h->off & SEEN) && c->stride > 1 && (h->off & OFF_MASK) == 1 && hot.active) {
     unsigned cls = class_of(c->stride);
     add_reusable(h, cls);
     note_concurrent(cls, pc);
-    return;
-  }
-  unsigned s = c->slot;
-  if (c->stride > 1 && s == slot_of(hot.active ? rt.cur : NULL) && (h->off & OFF_MASK) == 1) {
-    unsigned cls = class_of(c->stride);
-    struct slot *sl = &slots[s];
-    *(struct header **)p = NULL;
-    if (sl->free_last[cls])
-      *(struct header **)user_of(sl->free_last[cls]) = h;
-    else
-      sl->free_first[cls] = h;
-    sl->free_last[cls] = h;
-    sl->quarantined += c->stride;
   }
 }
 
@@ -560,6 +629,8 @@ void hd__heap_restore(void) {
   if (any_walked) hd__zero(walked[0], sizeof walked[0]);
   any_walked = false;
   slots[0] = mark.slot0;
+  for (unsigned i = 0; i < NCLASSES + NLARGE; i++)
+    if (slots[0].line[i].newest) chunks[slots[0].line[i].newest - 1].newer = 0;
   big_next = mark.big_next;
 }
 
@@ -590,9 +661,22 @@ static void add_block(struct hd_fingerprint *f, const struct header *h, const st
   uint64_t at = (uint64_t)h, user = user_of(h), end = user + size_of(h, c);
   hd__fact(f, at, size_of(h, c));
   hd__fact(f, at + 8, h->off | (uint64_t)h->thread_lo << 16 | (uint64_t)h->state << 32);
-  if (h->state != B_LIVE) return; /* what a freed block contains does not matter any more */
+  if (h->state != B_LIVE) { /* what it contains does not matter any more */
+    uint32_t seg = *freed_in(h);
+    if (seg >= rt.seg_base && rt.thread[hd__segment_thread(seg)].heap_slot != c->slot)
+      hd__fact_access(f, at + 4, 1, seg);
+    return;
+  }
   if (h->free_site) hd__fact_access(f, at + 4, 0, h->free_site);
   hd__fact_range(f, user, end, 0, HD_LINE_MEMORY);
+}
+
+static void add_slot(struct hd_fingerprint *f, unsigned slot) {
+  for (unsigned i = 0; slots[slot].reuses && i < NCLASSES + NLARGE; i++) {
+    const struct line *l = &slots[slot].line[i];
+    hd__fact(f, slot | (i + 1ull) << 16, l->at | (uint64_t)l->off << 32);
+    hd__fact(f, slot | (i + 1ull) << 16 | 1ull << 32, l->wait | (uint64_t)l->pause << 16);
+  }
 }
 
 /* Blocks from before main are taken as a whole, too, where their chunk has changed. */
@@ -611,8 +695,8 @@ void hd__heap_fingerprint(struct hd_fingerprint *f) {
       if (h->state != B_NONE) add_block(f, h, ch);
     }
   }
-  for (unsigned i = 0; i < ntouched; i++) hd__fact(f, touched[i], slots[touched[i]].quarantined);
-  hd__fact(f, HD_HEAP_BASE, slots[0].quarantined);
+  add_slot(f, 0);
+  for (unsigned i = 0; i < ntouched; i++) add_slot(f, touched[i]);
   hd__fact(f, HD_HEAP_BASE + 2, freed_seen);
   for (unsigned i = 0; i < NCLASSES && freed_seen; i++)
     for (const struct freed *k = freed[i]; k; k = k->next) {

@@ -85,9 +85,7 @@ static inline bool hd__on_other_stack(uint64_t addr) {
 }
 /* The running thread accesses memory on such a stack, beside other threads. */
 void hd__lend(uint64_t addr, bool write, uint64_t pc);
-/* The block [addr, addr+size) is new: forgets the accesses to its addresses. */
-void hd__shadow_forget(uint64_t addr, uint64_t size);
-/* The same for memory that may be large and hardly accessed. */
+/* The memory [addr, addr+size), which may be large and hardly accessed, is new: forgets the accesses to its addresses. */
 void hd__shadow_forget_large(uint64_t addr, uint64_t size);
 
 /* The last write to the granule, as a number that tells it from others of this execution. Returns false when it is not known. */

@@ -797,7 +797,7 @@ void hd__access_cas(uint64_t addr, uint64_t size, unsigned flags, uint64_t pc, c
   if (HD_UNLIKELY(hot.log)) hd__record_done();
 }
 
-void hd__shadow_forget(uint64_t addr, uint64_t size) {
+static void forget(uint64_t addr, uint64_t size) {
   for (uint64_t g = addr & ~7ull; g < addr + size; g += 8) {
     struct hd_cell *c = hd__cell(g);
     c->w = c->r = 0;
@@ -830,7 +830,7 @@ void hd__shadow_each_touched(uint64_t addr, uint64_t size, uint64_t arg,
 
 static void forget_piece(uint64_t addr, uint64_t size, uint64_t pc) {
   (void)pc;
-  hd__shadow_forget(addr, size);
+  forget(addr, size);
 }
 
 void hd__shadow_forget_large(uint64_t addr, uint64_t size) {
