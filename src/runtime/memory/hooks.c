@@ -125,8 +125,7 @@ void __tsan_read_write16(void *p) {
   access_any(U(p), 16, HD_A_WRITE, HD_CALLER);
 }
 
-#define RANGE_MAX \
-  128 /* bytes: what structures and vectors have; of more than that the test for known cells is no gain */
+#define RANGE_MAX 65536 /* bytes; the test ends at the first cell that is not known */
 
 /* Whether all cells of the range have this access already. */
 static inline bool range_known(uint64_t addr, uint64_t size, bool write) {
