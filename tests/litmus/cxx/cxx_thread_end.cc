@@ -2,7 +2,7 @@
 // objects, conditions are notified, destructors of thread-specific data run. All of it orders memory.
 // cflags: -std=c++17
 // opt: -O0 -O2
-// expect: exact executions=121 dfs=no
+// expect: exact executions=141 dfs=no
 // argv: promise
 // expect: exact executions=5
 // argv: void
