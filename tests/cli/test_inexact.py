@@ -607,10 +607,52 @@ int main(void) {
   while (forever) n++;
 }
 """, "-O0")
-    r = s.search("check", program, "--all", "--strategy", "dfs", "--hang-timeout", "1s")
+    r = s.search("check", program, "--all", "--strategy", "dfs", "--hang-timeout", "1s", timeout=120)
     s.is_bug(r, ["hang"])
     s.check("hung" in [x["reason"] for x in r["inexact"]], r["inexact"])
     s.check(not r["complete"], "complete")
+
+
+COUNTS = {
+    "loop": """int main(void) {
+  pthread_t t;
+  int rounds = 0;
+  pthread_create(&t, 0, sets, 0);
+  for (; !flag; rounds++) sched_yield();
+  assert(rounds != 40);
+  pthread_join(t, 0);
+}
+""",
+    "recursion": """static void wait_for_it(int rounds) {
+  if (flag) {
+    assert(rounds != 40);
+    return;
+  }
+  sched_yield();
+  wait_for_it(rounds + 1);
+}
+int main(void) {
+  pthread_t t;
+  pthread_create(&t, 0, sets, 0);
+  wait_for_it(0);
+  pthread_join(t, 0);
+}
+""",
+}
+
+
+def test_counts_rounds(s, shape):
+    """Rounds that are counted are not covered beyond the bound, also where what ends the wait always comes before it begins."""
+    program = s.build_text(HEAD + """#include <sched.h>
+static atomic_int flag;
+static void *sets(void *p) { flag = 1; return p; }
+""" + COUNTS[shape])
+    for options in (("--strategy", "optimal"), ("--strategy", "dpor"), ("--strategy", "optimal", "--states"), ()):
+        r = s.search("check", program, *options, "--max-executions", "20000")
+        s.check(r["findings"] or "loop-bound" in [x["reason"] for x in r["inexact"]], "%s: %s" % (options, r["inexact"]))
+
+
+test_counts_rounds.parameters = sorted(COUNTS)
 
 
 def test_not_again(s):
@@ -630,7 +672,7 @@ def test_unconfirmed(s):
     soon after --time."""
     program = s.build_text(GATE)
     s.write("gate", "0")
-    r = s.search("check", program, "--strategy", "random", "--hang-timeout", "4s", "--time", "4s")
+    r = s.search("check", program, "--strategy", "random", "--hang-timeout", "4s", "--time", "5s")
     s.same(r["findings"], [], "findings")
     s.check("unconfirmed" in [x["reason"] for x in r["inexact"]], r["inexact"])
 

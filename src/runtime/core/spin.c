@@ -498,6 +498,16 @@ static void step(void) {
   hd__copy(hot.regs, regs, sizeof regs);
 }
 
+/* A loop might have gone on meanwhile. With states the claim is not that of a part of `auto` that samples; nor, if the part
+ * that compares them completes the search, that of another one. */
+static void note_bounded(uint64_t pc) {
+  bool tries = rt.config->states == HD_REDUCE_TRY;
+  if (tries && !rt.fingerprints)
+    hd_inexact_note(&rt.status->loops, 0, pc);
+  else if (tries || !rt.fingerprints || !rt.status->phase_now)
+    hd__inexact(HD_INEXACT_LOOP_BOUND, pc);
+}
+
 /* The loop waits: its next operation, if that is all it consists of, or an operation of its own. */
 static void wait_for_change(struct hd_thread *t, uint64_t a, enum hd_spin_head head, uint64_t pc,
                             bool fresh) {
@@ -522,6 +532,7 @@ static void wait_for_change(struct hd_thread *t, uint64_t a, enum hd_spin_head h
   if (g->nplaces > HD_AWAIT_PLACES) hd__inexact(HD_INEXACT_SPIN_PLACES, pc);
   s->lap_event = rt.events;
   hd__spin_hold();
+  if (s->counts && s->on) note_bounded(pc); /* it might have gone on before what has just changed, too */
   step();
   if (hd__spin_interrupted()) return;
   hd__event(s->late ? HD_EV_LATE : 0);
@@ -784,16 +795,6 @@ bool hd__spin_outside(void) {
     hd__spin_update();
   }
   return true;
-}
-
-/* A loop might have gone on meanwhile. With states the claim is not that of a part of `auto` that samples; nor, if the part
- * that compares them completes the search, that of another one. */
-static void note_bounded(uint64_t pc) {
-  bool tries = rt.config->states == HD_REDUCE_TRY;
-  if (tries && !rt.fingerprints)
-    hd_inexact_note(&rt.status->loops, 0, pc);
-  else if (tries || !rt.fingerprints || !rt.status->phase_now)
-    hd__inexact(HD_INEXACT_LOOP_BOUND, pc);
 }
 
 /* Called before every decision while any thread is armed: the event executed last is what changed the values. */
