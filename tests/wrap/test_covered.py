@@ -85,9 +85,13 @@ def test_cxx(s):
 
 
 def tables():
-    """Functions of memory and of streams, which test_engage.py tests with and without a bug."""
+    """Functions that are tested with and without a bug: of memory and of streams (test_engage.py), those that take several
+    things (test_pairs.py), those on wide characters (test_locale.py)."""
     import importlib.util
-    spec = importlib.util.spec_from_file_location("engage", os.path.join(HERE, "test_engage.py"))
-    engage = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(engage)
-    return [*engage.READS, *engage.WRITES, *engage.HIDDEN, *engage.ALLOC, *engage.PUBLISHED, *engage.STREAM, "valloc", "pvalloc", "malloc_usable_size"]
+    modules = []
+    for name in "engage", "pairs", "locale":
+        spec = importlib.util.spec_from_file_location(name, os.path.join(HERE, "test_%s.py" % name))
+        modules.append(importlib.util.module_from_spec(spec))
+        spec.loader.exec_module(modules[-1])
+    engage, pairs, characters = modules
+    return [*pairs.PAIRS, *pairs.EXEC, *characters.CHARACTERS, *engage.READS, *engage.WRITES, *engage.HIDDEN, *engage.ALLOC, *engage.PUBLISHED, *engage.STREAM, "valloc", "pvalloc", "malloc_usable_size"]

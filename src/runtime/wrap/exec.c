@@ -2,6 +2,8 @@
  * call itself is an operation (kernel/child.c). */
 #include <spawn.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include "runtime/wrap/results.h"
@@ -15,20 +17,35 @@ static void reads_list(char *const *list, uint64_t pc) {
 
 #define LIST(list) reads_list((list), HD_CALLER)
 
+/* An environment. Before the memory of the process's own is read, setenv and similar may change it. */
+static void environment(char *const *envp, uint64_t pc) {
+  bool own = envp == environ;
+  if (own) hd__lookup(HD_STATE_ENVIRON, 0, pc);
+  reads_list(own ? environ : envp, pc);
+}
+/* PATH, in which a name without a slash is looked for. */
+static void search_path(const char *file, uint64_t pc) {
+  while (*file && *file != '/') file++;
+  if (!*file) hd__lookup(HD_STATE_ENVIRON, 0, pc);
+}
+#define ENVIRONMENT(envp) environment((envp), HD_CALLER)
+#define PATH(file) search_path((file), HD_CALLER)
+
 CALL(int, execv, (const char *path, char *const argv[]), (path, argv), READS_STRING(path); LIST(argv);
-     LIST(environ))
+     ENVIRONMENT(environ))
 CALL(int, execvp, (const char *file, char *const argv[]), (file, argv), READS_STRING(file); LIST(argv);
-     LIST(environ))
+     ENVIRONMENT(environ))
 CALL(int, execve, (const char *path, char *const argv[], char *const envp[]), (path, argv, envp),
      READS_STRING(path);
-     LIST(argv); LIST(envp))
+     LIST(argv); ENVIRONMENT(envp))
 CALL(int, execvpe, (const char *file, char *const argv[], char *const envp[]), (file, argv, envp),
      READS_STRING(file);
-     LIST(argv); LIST(envp))
-CALL(int, fexecve, (int fd, char *const argv[], char *const envp[]), (fd, argv, envp), LIST(argv); LIST(envp))
+     PATH(file); LIST(argv); ENVIRONMENT(envp))
+CALL(int, fexecve, (int fd, char *const argv[], char *const envp[]), (fd, argv, envp), LIST(argv);
+     ENVIRONMENT(envp))
 CALL(int, execveat, (int dir, const char *path, char *const argv[], char *const envp[], int flags),
      (dir, path, argv, envp, flags), READS_STRING(path);
-     LIST(argv); LIST(envp))
+     LIST(argv); ENVIRONMENT(envp))
 
 /* The arguments that follow `first`, up to NULL, in an array; then what the call does with it. */
 #define WITH_LIST(first, then)                                             \
@@ -47,35 +64,48 @@ CALL(int, execveat, (int dir, const char *path, char *const argv[], char *const 
     return then;                                                           \
   } while (0)
 
-static int run(const char *path, char *const *argv, char *const *envp, bool search, uint64_t pc) {
-  static void *plain, *searching;
+/* With the environment that the process has then, or with envp. */
+static int run(const char *path, char *const *argv, bool own, char *const *envp, uint64_t pc) {
+  static void *plain, *given;
   hd__reads_string(path, pc);
   reads_list(argv, pc);
-  reads_list(envp, pc);
-  return search ? ((__typeof__(&execvpe))hd__original(&searching, "execvpe"))(path, argv, envp)
-                : ((__typeof__(&execve))hd__original(&plain, "execve"))(path, argv, envp);
+  environment(own ? environ : envp, pc);
+  return own ? ((__typeof__(&execv))hd__original(&plain, "execv"))(path, argv)
+             : ((__typeof__(&execve))hd__original(&given, "execve"))(path, argv, envp);
+}
+static int run_found(const char *file, char *const *argv, uint64_t pc) {
+  static void *found;
+  hd__reads_string(file, pc);
+  reads_list(argv, pc);
+  environment(environ, pc);
+  return ((__typeof__(&execvp))hd__original(&found, "execvp"))(file, argv);
 }
 
 HD_EXPORT int execl(const char *path, const char *arg, ...) {
-  WITH_LIST(arg, run(path, argv, environ, false, HD_CALLER));
+  WITH_LIST(arg, run(path, argv, true, NULL, HD_CALLER));
 }
 HD_EXPORT int execlp(const char *file, const char *arg, ...) {
-  WITH_LIST(arg, run(file, argv, environ, true, HD_CALLER));
+  WITH_LIST(arg, run_found(file, argv, HD_CALLER));
 }
 /* The environment follows NULL. */
 HD_EXPORT int execle(const char *path, const char *arg, ...) {
-  WITH_LIST(arg, run(path, argv, envp, false, HD_CALLER));
+  WITH_LIST(arg, run(path, argv, false, envp, HD_CALLER));
 }
 
-#define SPAWN(name)                                                                                     \
+/* The shell gets the environment of the process. */
+CALL(int, system, (const char *command), (command), command = READS_STRING(command); ENVIRONMENT(environ))
+CALL(FILE *, popen, (const char *command, const char *mode), (command, mode), command = READS_STRING(command);
+     mode = READS_STRING(mode); ENVIRONMENT(environ))
+
+#define SPAWN(name, search)                                                                             \
   RESULT(int, name,                                                                                     \
          (pid_t *restrict pid, const char *restrict path, const posix_spawn_file_actions_t *restrict f, \
           const posix_spawnattr_t *restrict a, char *const argv[restrict], char *const envp[restrict]), \
          (pid, path, f, a, argv, envp), READS_STRING(path);                                             \
-         READS(f, sizeof *f); READS(a, sizeof *a); LIST(argv); LIST(envp);                              \
+         search; READS(f, sizeof *f); READS(a, sizeof *a); LIST(argv); ENVIRONMENT(envp);               \
          WRITES(pid, sizeof *pid), false, NOTHING)
-SPAWN(posix_spawn)
-SPAWN(posix_spawnp)
+SPAWN(posix_spawn, NOTHING)
+SPAWN(posix_spawnp, PATH(path))
 
 #define SET(name, type) CALL(int, name, (posix_spawnattr_t * a, type v), (a, v), WRITES(a, sizeof *a))
 #define SET_FROM(name, type)                                                                            \

@@ -1,4 +1,5 @@
-/* locale.c: functions on wide characters, which depend on the locale and on nothing else. Runs in the tested process. */
+/* locale.c: functions on wide characters, which depend on the locale and on nothing else. Runs in the tested process.
+ * iswdigit and iswxdigit do not: these characters are the same in every locale. */
 #include <wchar.h>
 #include <wctype.h>
 
@@ -9,14 +10,12 @@ CHARACTER(int, iswalnum, wint_t)
 CHARACTER(int, iswalpha, wint_t)
 CHARACTER(int, iswblank, wint_t)
 CHARACTER(int, iswcntrl, wint_t)
-CHARACTER(int, iswdigit, wint_t)
 CHARACTER(int, iswgraph, wint_t)
 CHARACTER(int, iswlower, wint_t)
 CHARACTER(int, iswprint, wint_t)
 CHARACTER(int, iswpunct, wint_t)
 CHARACTER(int, iswspace, wint_t)
 CHARACTER(int, iswupper, wint_t)
-CHARACTER(int, iswxdigit, wint_t)
 CHARACTER(wint_t, towlower, wint_t)
 CHARACTER(wint_t, towupper, wint_t)
 CHARACTER(int, wcwidth, wchar_t)

@@ -121,8 +121,3 @@ RESULT(ssize_t, flistxattr, (int fd, char *list, size_t n), (fd, list, n), NOTHI
        WRITES(list, (size_t)r))
 RESULT(ssize_t, listxattr, (const char *path, char *list, size_t n), (path, list, n), NAME(path), r > 0 && n,
        WRITES(list, (size_t)r))
-
-/* ---- commands ---- */
-
-CALL(int, system, (const char *command), (command), NAME(command))
-CALL(FILE *, popen, (const char *command, const char *mode), (command, mode), NAME(command); NAME(mode))
