@@ -672,8 +672,11 @@ def test_unconfirmed(s):
     soon after --time."""
     program = s.build_text(GATE)
     s.write("gate", "0")
-    r = s.search("check", program, "--strategy", "random", "--hang-timeout", "4s", "--time", "5s")
-    s.same(r["findings"], [], "findings")
+    for seconds in 5, 10, 20:  # on a machine with other work it takes longer to be found
+        r = s.search("check", program, "--strategy", "random", "--hang-timeout", "4s", "--time", "%ds" % seconds)
+        s.same(r["findings"], [], "findings")
+        if "unconfirmed" in [x["reason"] for x in r["inexact"]]:
+            break
     s.check("unconfirmed" in [x["reason"] for x in r["inexact"]], r["inexact"])
 
 
