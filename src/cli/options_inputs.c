@@ -53,29 +53,30 @@ int hd__parse_symbolic_stdin(struct hd_options *o, const char *value, struct hd_
   return add_source(o, HD_INPUT_STDIN, hd_strdup(HD_INPUT_STDIN_NAME), size, err);
 }
 
-int hd__parse_symbolic_env(struct hd_options *o, const char *value, struct hd_err *err) {
+/* The source that NAME:SIZE means, or NULL; the caller's to free. `never`: what the name does not contain. */
+static char *parse_source(const char *value, const char *prefix, const char *never, uint64_t *size) {
   char *word;
-  uint64_t size;
-  bool good = parse_sized(value, &word, &size) && !strpbrk(word, "= \n");
-  char *name = good ? hd_sprintf(HD_INPUT_ENV_NAME "%s", word) : NULL;
+  bool good = parse_sized(value, &word, size) && !strpbrk(word, never);
+  char *name = good ? hd_sprintf("%s%s", prefix, word) : NULL;
   free(word);
-  if (!good)
-    return hd_fail(err, HD_EUSAGE,
-                   "--symbolic-env needs a variable and the size of its value, such as LANG:8, not '%s'",
-                   value);
-  return add_source(o, HD_INPUT_ENVIRONMENT, name, size, err);
+  return name;
+}
+
+int hd__parse_symbolic_env(struct hd_options *o, const char *value, struct hd_err *err) {
+  uint64_t size;
+  char *name = parse_source(value, HD_INPUT_ENV_NAME, "= \n", &size);
+  if (name) return add_source(o, HD_INPUT_ENVIRONMENT, name, size, err);
+  return hd_fail(err, HD_EUSAGE,
+                 "--symbolic-env needs a variable and the size of its value, such as LANG:8, not '%s'",
+                 value);
 }
 
 int hd__parse_symbolic_file(struct hd_options *o, const char *value, struct hd_err *err) {
-  char *word;
   uint64_t size;
-  bool good = parse_sized(value, &word, &size) && !strchr(word, '\n');
-  char *name = good ? hd_sprintf(HD_INPUT_FILE_NAME "%s", word) : NULL;
-  free(word);
-  if (!good)
-    return hd_fail(err, HD_EUSAGE, "--symbolic-file needs a file and its size, such as in.txt:16, not '%s'",
-                   value);
-  return add_source(o, HD_INPUT_FILE, name, size, err);
+  char *name = parse_source(value, HD_INPUT_FILE_NAME, "\n", &size);
+  if (name) return add_source(o, HD_INPUT_FILE, name, size, err);
+  return hd_fail(err, HD_EUSAGE, "--symbolic-file needs a file and its size, such as in.txt:16, not '%s'",
+                 value);
 }
 
 void hd__forget_sources(struct hd_options *o, unsigned kind) {
