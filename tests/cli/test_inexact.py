@@ -592,6 +592,7 @@ int main(void) {
   pthread_join(a, 0); /* then there is nobody to go on with */
   int fd = open("gate", O_RDONLY);
   const char *gate = mmap(0, 1, PROT_READ, MAP_SHARED, fd, 0);
+  close(open("waiting", O_CREAT | O_WRONLY, 0600));
   __asm__ volatile("1: cmpb $48, (%0); je 1b" : : "r"(gate) : "memory"); /* until somebody else opens it */
   return 0; }
 """
@@ -655,14 +656,25 @@ static void *sets(void *p) { flag = 1; return p; }
 test_counts_rounds.parameters = sorted(COUNTS)
 
 
+def open_for_second(s):
+    """Opens the gate when a second execution waits there, however long the first was allowed to."""
+    end = time.monotonic() + 30
+    for execution in 1, 2:
+        while not os.path.exists(s.path("waiting")) and time.monotonic() < end:
+            time.sleep(0.01)
+        if execution == 1 and os.path.exists(s.path("waiting")):
+            os.remove(s.path("waiting"))
+    s.write("gate", "1")
+
+
 def test_not_again(s):
     """What seemed to hang, and does not when its schedule is run, is no finding."""
     program = s.build_text(GATE)
     s.write("gate", "0")
-    timer = threading.Timer(1.6, lambda: s.write("gate", "1"))
-    timer.start()
+    opener = threading.Thread(target=open_for_second, args=(s,))
+    opener.start()
     r = s.search("check", program, "--strategy", "random", "--hang-timeout", "1s", "--max-executions", "3")
-    timer.join()
+    opener.join()
     s.same(r["findings"], [], "findings")
     s.check("not-again" in [x["reason"] for x in r["inexact"]], r["inexact"])
 
