@@ -10,9 +10,9 @@
  * faults in few pages of code. */
 #define HD_EACH __attribute__((hot))
 #define HD_EXPORT __attribute__((visibility("default")))
-/* Exports the function as "name@version" for the dynamic linker only; versions.map lists the versions. */
 /* Code of ours that does what code of the program would do: endless.c looks at its states, too. */
 #define HD_AS_PROGRAM __attribute__((section("heddle_program"), noinline))
+/* Exports the function as "name@version" for the dynamic linker only; versions.map lists the versions. */
 #define HD_STANDS_FOR(function, name_at_version) __asm__(".symver " #function ", " name_at_version ", remove")
 #define HD_LIKELY(x) __builtin_expect(!!(x), 1)
 #define HD_UNLIKELY(x) __builtin_expect(!!(x), 0)
